@@ -18,7 +18,7 @@ import {
 import type { Services } from './services.ts';
 import type { RunTerms } from '../../schedules/run-terms.ts';
 import type { LaterRunOrder } from './run-order.ts';
-import { checkRun, claimsOf, createStored, find, recordNow, type Found } from './stored-schedules.ts';
+import { checkRun, claimsOf, createStored, find, recordNow, storedBefore, type Found } from './stored-schedules.ts';
 
 /** The run of a request that names a time which is to come: on record only then. `undefined`: it starts at once. */
 export async function delayedRun(
@@ -33,6 +33,8 @@ export async function delayedRun(
   const now = await recordNow(threads, request.call());
   const id = request.newId('run');
   if (at <= now) return undefined;
+  const known = await storedBefore(request, services, id);
+  if (known) return { runId: id, threadId: slotOf(id, known.schedule).threadId, at: startOf(known.schedule) };
   const run = await checkRun(body, ['body'], services, request.call());
   const schedule: Schedule = {
     spec: {
@@ -54,7 +56,10 @@ interface DelayedRun {
   readonly at: number;
 }
 
-type Delaying = Pick<EndpointRequest<unknown, LaterRunOrder>, 'input' | 'owner' | 'user' | 'newId' | 'call'>;
+type Delaying = Pick<
+  EndpointRequest<unknown, LaterRunOrder>,
+  'input' | 'owner' | 'user' | 'newId' | 'idempotency' | 'call'
+>;
 
 export const startOf = ({ spec: { timing } }: Schedule): number => ('at' in timing ? timing.at : 0);
 

@@ -1,4 +1,4 @@
-import { conflict, isServiceError, notFound, ServiceError } from '@agent-workflow/kit/errors';
+import { conflict, isServiceError, notFound, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Resource } from '@agent-workflow/protos/threads';
@@ -123,6 +123,15 @@ export async function change(
 
 /** The claims with which the runs are started and the authorization backend is asked. */
 export const claimsOf = ({ user }: Pick<EndpointRequest, 'user'>): Pick<Schedule, 'user'> => (user ? { user } : {});
+
+/** What an earlier request with this idempotency key has stored: that was checked then, and its webhook may not be sent to by now. */
+export async function storedBefore(
+  { owner, call, idempotency }: Pick<EndpointRequest, 'owner' | 'call' | 'idempotency'>,
+  { threads }: Pick<Services, 'threads'>,
+  id: string,
+): Promise<Found | undefined> {
+  return idempotency.onceKey === undefined ? undefined : undefinedIfNotFound(find(threads, owner, id, call()));
+}
 
 /** Stores a schedule under a new id. A repeated request with an idempotency key finds what the first one made. */
 export async function createStored(

@@ -14,7 +14,7 @@ import {
 import { agentOf } from '../../common/named-agent.ts';
 import type { Services } from '../../common/services.ts';
 import type { Found } from '../../common/stored-schedules.ts';
-import { pause } from '../live/wake.ts';
+import { pause, wake } from '../live/wake.ts';
 import { fromKeptRequest } from '../out/kept-request.ts';
 import { isUndone, toRun } from '../out/run.ts';
 import { assistantOfRun, defaultAgentOf } from './known-assistant.ts';
@@ -75,7 +75,9 @@ export function endOnDisconnect(
       return await execution.stopRun({ owner, runId }, call());
     } catch (error) {
       if (!isServiceError(error, 'NotFound')) throw error;
-      return cancelDelayed({ owner, runId, call, isKept: true }, services);
+      const cancelled = await cancelDelayed({ owner, runId, call, isKept: true }, services);
+      wake({ owner, threadId: params.thread_id });
+      return cancelled;
     }
   };
   onDisconnect(() => {
@@ -85,9 +87,14 @@ export function endOnDisconnect(
   });
 }
 
-/** How long until the record is read again, in milliseconds. */
+/** How long until the record is read again, in milliseconds: long before the start a twentieth of what is left, as only a cancellation is to be seen. */
 const soonest = 100;
-const latest = 2000;
+const usual = 2000;
+const latest = 60_000;
+
+function untilRead(leftMs: number): number {
+  return leftMs <= usual ? Math.max(soonest, leftMs) : Math.min(latest, Math.max(usual, leftMs / 20));
+}
 
 /** The run when it has begun; what became of it instead where it never does. @throws Timeout, and NotFound where there is none */
 export async function whenBegun(
@@ -105,8 +112,8 @@ export async function whenBegun(
     if (!found) return ofThread(await services.threads.getRun({ owner, runId }, call()), threadId);
     if (statusOf(found) !== 'pending') return found;
     if (signal.aborted || Date.now() >= deadline) throw timeout(`run "${runId}" did not begin within ${String(ms)} ms`);
-    const left = startOf(found.schedule) - Date.now();
-    await pause({ owner, threadId }, Math.min(latest, Math.max(soonest, left), deadline - Date.now()), signal);
+    const pauseMs = untilRead(startOf(found.schedule) - Date.now());
+    await pause({ owner, threadId }, Math.min(pauseMs, deadline - Date.now()), signal);
   }
 }
 

@@ -20,6 +20,7 @@ import { endOnDisconnect, laterRun, laterRuns, shownLater, statusOf, whenBegun }
 import { acceptNow, acceptOrdered, joinable, orderRun, placeOf, startsLater } from './ordered-run.ts';
 import { mayTouchAll, touchable } from './touched.ts';
 import { row } from './row.ts';
+import { wake } from '../live/wake.ts';
 import { requestsOf } from './run-request.ts';
 import { valuesOfRun } from './run-values.ts';
 import { readValues } from './thread-values.ts';
@@ -321,7 +322,9 @@ const cancelRun = row({
 async function cancelLater(request: Requested, services: Services): Promise<void> {
   const { owner, params, call } = request;
   const found = await laterRun(request, services);
-  if (statusOf(found) === 'pending') await cancelDelayed({ owner, runId: params.run_id, call, isKept: true }, services);
+  if (statusOf(found) !== 'pending') return;
+  await cancelDelayed({ owner, runId: params.run_id, call, isKept: true }, services);
+  wake({ owner, threadId: params.thread_id });
 }
 
 const cancelRuns = row({

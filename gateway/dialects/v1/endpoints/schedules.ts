@@ -40,6 +40,7 @@ import {
   createStored,
   find,
   recordNow,
+  storedBefore,
   type Found,
 } from '../../common/stored-schedules.ts';
 
@@ -216,6 +217,9 @@ export const createSchedule = endpoint({
   reply: ScheduleDetails,
   handle: async (request, services) => {
     const { input, call, newId } = request;
+    const id = newId('schedule');
+    const known = await storedBefore(request, services, id);
+    if (known) return detailsText(known);
     const run = await checkRun(input.run, ['body', 'run'], services, call());
     const now = await recordNow(services.threads, call());
     const spec = specOf(input, undefined, run, now);
@@ -223,7 +227,7 @@ export const createSchedule = endpoint({
       { spec, run, ...claimsOf(request), paused: input.paused ?? false, pending: [], past: [], unkept: [] },
       now,
     );
-    const found = await createStored(request, services, newId('schedule'), schedule, ['body', 'run']);
+    const found = await createStored(request, services, id, schedule, ['body', 'run']);
     await request.markAccepted();
     return detailsText(found);
   },
