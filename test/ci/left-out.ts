@@ -28,6 +28,6 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     'services/command/main.test.ts',
     'test/dialects/agui/validate.test.ts',
     'test/dialects/mcp/conformance.test.ts',
-    'test/dialects/{langgraph,mcp,openai}/python.test.ts',
+    'test/dialects/{a2a,langgraph,mcp,openai}/python.test.ts',
   ],
 };

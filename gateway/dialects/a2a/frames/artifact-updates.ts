@@ -2,7 +2,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import { textOf, type Block, type Message } from '@agent-workflow/protos/message';
 import type { TaskPart } from '@agent-workflow/protos/task-status';
 import { jsonText } from '../../../http/json.ts';
-import { toPart, toParts } from '../messages/to-parts.ts';
+import { toPart, toParts, type AddressOf } from '../messages/to-parts.ts';
 
 /** A part of an artifact, as it comes. Defaults are left out. */
 export interface ArtifactUpdate {
@@ -27,7 +27,7 @@ interface Growing {
 const partLength = 512 * 1024;
 
 /** Makes the artifacts of a run of its messages: text as it comes, the rest of a message when it is whole. It remembers ids and lengths, and no text. */
-export function createArtifactUpdates() {
+export function createArtifactUpdates(addressOf: AddressOf) {
   const growing = new Map<string, Growing>();
   /** Artifacts that have come whole. */
   let count = 0;
@@ -35,7 +35,7 @@ export function createArtifactUpdates() {
   const chunk = ({ messageId, node, data }: RunEvent): readonly ArtifactUpdate[] => {
     if (messageId === undefined) return [];
     const given = JSON.parse(jsonText(data)) as string | Block;
-    const parts = typeof given === 'string' ? textParts(given) : toPart(given);
+    const parts = typeof given === 'string' ? textParts(given) : toPart(given, addressOf);
     if (parts.length === 0) return [];
     const known = growing.get(messageId);
     const open = known ?? { node, text: 0, isPlain: true };
@@ -51,7 +51,7 @@ export function createArtifactUpdates() {
     const { message_id: id } = message;
     const open = growing.get(id);
     growing.delete(id);
-    const parts = message.role === 'assistant' ? toParts(message) : [];
+    const parts = message.role === 'assistant' ? toParts(message, addressOf) : [];
     if (parts.length === 0) return open ? [withdrawn(id)] : [];
     count += 1;
     const grows = open?.isPlain === true && parts.every(isPlain);

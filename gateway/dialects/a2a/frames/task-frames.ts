@@ -11,6 +11,7 @@ import {
   type TaskState,
 } from '@agent-workflow/protos/task-status';
 import { jsonText } from '../../../http/json.ts';
+import type { AddressOf } from '../messages/to-parts.ts';
 import { stateArtifact, type Task } from '../out/task.ts';
 import { shownState } from '../out/shown-state.ts';
 import { createArtifactUpdates, type ArtifactUpdate } from './artifact-updates.ts';
@@ -20,6 +21,7 @@ export type StreamResponse =
   { readonly task: Task } | { readonly statusUpdate: object } | { readonly artifactUpdate: object };
 
 interface Options {
+  readonly addressOf: AddressOf;
   readonly ids: TaskIds;
   readonly runId: string;
   /** The task as the stream begins with it; absent: the stream has begun. */
@@ -32,8 +34,8 @@ interface EndData {
 }
 
 /** Makes the events of a task from those of one of its runs, from the first. */
-export function createTaskFrames({ ids, runId, begin }: Options) {
-  const artifacts = createArtifactUpdates();
+export function createTaskFrames({ ids, runId, begin, addressOf }: Options) {
+  const artifacts = createArtifactUpdates(addressOf);
 
   const toArtifact = (update: ArtifactUpdate): StreamResponse => ({ artifactUpdate: { ...ids, ...update } });
 

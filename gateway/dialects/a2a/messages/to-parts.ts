@@ -2,8 +2,12 @@ import type { Block, Message } from '@agent-workflow/protos/message';
 import type { TaskPart } from '@agent-workflow/protos/task-status';
 import { dataType } from './from-parts.ts';
 
+/** The address at which a file of the caller is read without credentials. */
+export type AddressOf = (fileId: string) => string;
+
 /** What a message says to its reader: without calls, their results, and what a model thought. */
-export const toParts = ({ content }: Pick<Message, 'content'>): readonly TaskPart[] => content.flatMap(toPart);
+export const toParts = ({ content }: Pick<Message, 'content'>, addressOf: AddressOf): readonly TaskPart[] =>
+  content.flatMap((block) => toPart(block, addressOf));
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -12,7 +16,7 @@ const textIn = (block: Readonly<Record<string, unknown>>, names: readonly string
   names.map((name) => block[name]).find((value) => typeof value === 'string');
 
 /** A block as a part; none for what is of no use to another agent. */
-export function toPart(block: Block): readonly TaskPart[] {
+export function toPart(block: Block, addressOf: AddressOf): readonly TaskPart[] {
   const { type, text, data, metadata } = block;
   const mediaType = textIn(block, ['media_type', 'mediaType', 'mime_type', 'mimeType']);
   const filename = textIn(block, ['filename', 'name']);
@@ -28,6 +32,8 @@ export function toPart(block: Block): readonly TaskPart[] {
   }
   if (silent.has(type)) return [];
   if (type === 'data' && data !== undefined) return [{ data, ...more }];
+  const fileId = textIn(block, ['file_id']);
+  if (fileId !== undefined) return [{ url: addressOf(fileId), ...more }];
   const source = isObject(block['source']) ? block['source'] : block;
   const url = textIn(source, ['url', 'image_url', 'file_url']);
   if (url !== undefined) return [{ url, ...more }];

@@ -8,7 +8,7 @@ import {
   type TaskStatus,
 } from '@agent-workflow/protos/task-status';
 import type { Run } from '@agent-workflow/protos/threads';
-import { toParts } from '../messages/to-parts.ts';
+import { toParts, type AddressOf } from '../messages/to-parts.ts';
 import type { Part } from '../schemas/messages.ts';
 
 interface Artifact {
@@ -44,16 +44,17 @@ export interface TaskRun {
 
 interface Showing extends TaskIds {
   readonly runs: readonly TaskRun[];
+  readonly addressOf: AddressOf;
   /** Absent: all of it. */
   readonly historyLength?: number | undefined;
 }
 
 /** A task as it stands: its runs, the last of which has its state. */
-export function toTask({ taskId, contextId, runs, historyLength }: Showing): Task {
+export function toTask({ taskId, contextId, runs, addressOf, historyLength }: Showing): Task {
   const ids = { taskId, contextId };
   const last = runs.at(-1);
   if (!last) throw new Error('a task has a run');
-  const artifacts = runs.flatMap(artifactsOf);
+  const artifacts = runs.flatMap((each) => artifactsOf(each, addressOf));
   const history = newest(
     runs.flatMap((each) => turnOf(each, ids, each === last)),
     historyLength,
@@ -75,13 +76,13 @@ function turnOf({ run, askedBy }: TaskRun, ids: TaskIds, isLast: boolean): reado
 }
 
 /** What a run has given out: each message of its agent, or where there is none the fields of its state. */
-function artifactsOf({ run, messages = [], fields }: TaskRun): readonly Artifact[] {
-  const given = messages.flatMap((message) => artifactOf(message) ?? []);
+function artifactsOf({ run, messages = [], fields }: TaskRun, addressOf: AddressOf): readonly Artifact[] {
+  const given = messages.flatMap((message) => artifactOf(message, addressOf) ?? []);
   return given.length > 0 || !fields ? given : [stateArtifact(run.runId, fields)];
 }
 
-function artifactOf(message: Message): Artifact | undefined {
-  const parts = message.role === 'assistant' ? toParts(message) : [];
+function artifactOf(message: Message, addressOf: AddressOf): Artifact | undefined {
+  const parts = message.role === 'assistant' ? toParts(message, addressOf) : [];
   return parts.length === 0 ? undefined : { artifactId: message.message_id, parts };
 }
 

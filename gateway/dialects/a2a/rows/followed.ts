@@ -4,12 +4,13 @@ import { framed } from '../../common/framed.ts';
 import type { Services } from '../../common/services.ts';
 import { encodeResponses } from '../frames/framing.ts';
 import { createTaskFrames, type StreamResponse } from '../frames/task-frames.ts';
+import { addressesOf } from './files.ts';
 import { readTask, runsOfTask, type TaskRuns } from './read-task.ts';
 
 /** The longest stream, one day, in milliseconds. */
 export const streamMs = 24 * 60 * 60 * 1000;
 
-interface Following extends Pick<EndpointRequest, 'owner' | 'rpc'> {
+interface Following extends Pick<EndpointRequest, 'owner' | 'rpc' | 'origin'> {
   readonly runId: string;
   readonly taskId: string;
   readonly agent: string;
@@ -19,18 +20,19 @@ interface Following extends Pick<EndpointRequest, 'owner' | 'rpc'> {
 
 /** The events of the task in place of those of its run. Streams of one `name` have the same bytes. */
 export const inResponses = (
-  { owner, runId, taskId, agent, rpc, isFirst }: Following,
+  { owner, origin, runId, taskId, agent, rpc, isFirst }: Following,
   services: Services,
 ): StreamExtras =>
   framed<StreamResponse>({
-    name: `a2a ${String(isFirst)} ${JSON.stringify(rpc?.id)}`,
+    name: `a2a ${String(isFirst)} ${JSON.stringify(rpc?.id)} ${origin()}`,
     begin: ({ threadId: contextId }, call) =>
       createTaskFrames({
         ids: { taskId, contextId },
+        addressOf: addressesOf({ owner, origin }, services),
         runId,
         ...(isFirst && {
           begin: async () => {
-            const request = { owner, call: () => call };
+            const request = { owner, origin, call: () => call };
             const runs = await runsOfTask(request, { taskId, agent }, services);
             return readTask(request, upTo(runs, runId), { output: 'before' }, services);
           },

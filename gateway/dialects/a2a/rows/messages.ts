@@ -16,6 +16,7 @@ import { AgentParams } from '../schemas/common.ts';
 import { SendMessage } from '../schemas/messages.ts';
 import { requireAgent } from './agent.ts';
 import { inResponses, streamMs } from './followed.ts';
+import { storeParts } from './files.ts';
 import { changePushes, toConfig, withConfig } from './pushes.ts';
 import { readTask, runsOfTask } from './read-task.ts';
 
@@ -36,12 +37,12 @@ const sendMessage = endpoint({
   params: AgentParams,
   input: SendMessage,
   handle: async (request, services) => {
-    const { owner, call, params } = request;
+    const { owner, call, params, origin } = request;
     const { returnImmediately = false, historyLength } = request.input.configuration ?? {};
     const { taskId, ...run } = await begin(request, services, returnImmediately ? undefined : awaitEndMs);
     if (!returnImmediately) await untilEnd({ owner, call, ...run }, services);
     const runs = await runsOfTask({ owner, call }, { taskId, agent: params.agent }, services);
-    return JSON.stringify({ task: await readTask({ owner, call }, runs, { historyLength }, services) });
+    return JSON.stringify({ task: await readTask({ owner, call, origin }, runs, { historyLength }, services) });
   },
 });
 
@@ -62,12 +63,12 @@ const streamMessage = endpoint({
   params: AgentParams,
   input: SendMessage,
   handle: async (request, services): Promise<RunStream> => {
-    const { owner, call, rpc, params } = request;
+    const { owner, call, rpc, params, origin } = request;
     const { runId, taskId, justStarted } = await begin(request, services);
     return {
       follow: { owner, runId, after: 0, justStarted },
       call: call(streamMs),
-      extras: inResponses({ owner, runId, taskId, agent: params.agent, rpc, isFirst: true }, services),
+      extras: inResponses({ owner, origin, runId, taskId, agent: params.agent, rpc, isFirst: true }, services),
     };
   },
 });
@@ -91,7 +92,10 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   const taskId = before?.[0].runId ?? runId;
   const known = before?.find((run) => run.runId === runId);
   if (known) return { runId, taskId, threadId: known.threadId, justStarted: false };
-  const input = toOrder(request, before);
+  const parts = before
+    ? message.parts
+    : await storeParts(request, message.parts, ['body', 'message', 'parts'], services);
+  const input = toOrder(request, parts, before);
   await addPush(request, taskId, services);
   const { status, threadId, end } = await startRun(
     { ...request, input },
@@ -113,9 +117,13 @@ async function addPush(request: Request, taskId: string, services: Services): Pr
 }
 
 /** The run that a message asks for: the next of its task, or the first of one. @throws Invalid, UnsupportedOperation */
-function toOrder({ input, params, newId }: Request, before: readonly Run[] | undefined): RunOrder {
+function toOrder(
+  { input, params, newId }: Request,
+  parts: Parameters<typeof toBlocks>[0],
+  before: readonly Run[] | undefined,
+): RunOrder {
   const { message, configuration = {}, metadata } = input;
-  const { messageId, parts } = message;
+  const { messageId } = message;
   // Ids of the protocol may hold what those of messages may not.
   const message_id = idFault(messageId) ? newId('message') : messageId;
   const last = before?.at(-1);

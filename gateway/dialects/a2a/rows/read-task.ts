@@ -9,12 +9,16 @@ import { runChain } from '../../common/run-chain.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
 import { fromKept } from '../in/kept-message.ts';
+import { addressesOf } from './files.ts';
 import { shownState } from '../out/shown-state.ts';
 import { toTask, type Task, type TaskRun } from '../out/task.ts';
 import { a2aError } from '../replies/reasons.ts';
 
 type Reading = Pick<EndpointRequest, 'owner' | 'call'>;
-type Calls = Pick<Services, 'threads' | 'execution' | 'config'>;
+type Calls = Pick<Services, 'threads' | 'execution' | 'config' | 'files'>;
+
+/** What is needed to show a task: its files have addresses at the gateway that the caller has reached. */
+type Showing = Reading & Pick<EndpointRequest, 'origin'>;
 
 interface TaskKey {
   readonly taskId: string;
@@ -86,7 +90,7 @@ interface Shown {
 
 /** A task as it stands. */
 export async function readTask(
-  request: Reading,
+  request: Showing,
   runs: TaskRuns,
   { historyLength, output = 'all' }: Shown,
   services: Calls,
@@ -102,7 +106,13 @@ export async function readTask(
     );
     read.push(...(await Promise.all(outputs)));
   }
-  return toTask({ taskId: first.runId, contextId: first.threadId, runs: read, historyLength });
+  return toTask({
+    taskId: first.runId,
+    contextId: first.threadId,
+    runs: read,
+    historyLength,
+    addressOf: addressesOf(request, services),
+  });
 }
 
 const asTaskRun = (each: Run | TaskRun): TaskRun => ('run' in each ? each : { run: each });

@@ -90,14 +90,14 @@ type Subscribing = EndpointRequest<{ readonly agent: string; readonly run_id: st
 
 /** The runs of a task from this one on, each when it has begun, until the task has ended. */
 async function* followed(request: Subscribing, first: Run, services: Services): AsyncGenerator<RunStream> {
-  const { owner, params, rpc } = request;
+  const { owner, params, rpc, origin } = request;
   const { agent, run_id: taskId } = params;
   const call = request.call(streamMs);
   const reading = { owner, call: (): typeof call => call };
   let run: Run | undefined = first;
   while (run) {
     const { runId } = run;
-    const extras = inResponses({ owner, runId, taskId, agent, rpc, isFirst: run === first }, services);
+    const extras = inResponses({ owner, origin, runId, taskId, agent, rpc, isFirst: run === first }, services);
     yield { follow: { owner, runId, after: 0 }, call, extras };
     run = await nextOf(reading, { taskId, agent, runId }, services);
   }
