@@ -1,3 +1,4 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Access } from '../../../http/access.ts';
 import type { EndpointRequest, Row, ThreadStream } from '../../../http/endpoint.ts';
 import type { Services } from '../../common/services.ts';
@@ -38,13 +39,30 @@ export function authorize(
   return authorizeRun({ owner, ...(user && { user }) }, row, {}, params);
 }
 
+/** Whether the caller may do what is decided without an agent and a thread. */
+export async function isAllowed(
+  request: Pick<EndpointRequest, 'owner' | 'user'>,
+  access: Access,
+  services: Pick<Services, 'authorizeRun'>,
+): Promise<boolean> {
+  try {
+    await authorize(request, access, {}, services);
+    return true;
+  } catch (error) {
+    if (isServiceError(error, 'PermissionDenied')) return false;
+    throw error;
+  }
+}
+
 /** The agents of these that the caller may read. */
 export async function readableAgents(
-  { owner, user }: Pick<EndpointRequest, 'owner' | 'user'>,
+  request: Pick<EndpointRequest, 'owner' | 'user'>,
   agents: readonly string[],
-  { mayTouch }: Pick<Services, 'mayTouch'>,
+  services: Pick<Services, 'mayTouch' | 'authorizeRun'>,
 ): Promise<ReadonlySet<string>> {
-  if (!mayTouch) return new Set(agents);
+  const { owner, user } = request;
+  const { mayTouch } = services;
+  if (!mayTouch) return new Set((await isAllowed(request, reading, services)) ? agents : []);
   const principal = { owner, ...(user && { user }) };
   const known = await Promise.all(
     [...new Set(agents)].map(async (agent) => ((await mayTouch(principal, reading, { agent })) ? [agent] : [])),

@@ -1,4 +1,4 @@
-import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { assistantOf, getAssistant, listAssistants } from '../../../assistants/index.ts';
 import type { Services } from '../../common/services.ts';
 import { offersOf } from '../offers/offers.ts';
@@ -6,7 +6,7 @@ import { fieldsOf, textIn, type Fields } from '../wire/fields.ts';
 import { cached } from '../wire/reply.ts';
 import { invalidParams } from '../wire/rpc-error.ts';
 import { runCall } from './calls.ts';
-import { authorize, readableAgents, type McpRequest, type Method } from './method.ts';
+import { authorize, isAllowed, readableAgents, type McpRequest, type Method } from './method.ts';
 
 const readingAssistants = { resource: 'assistants', action: 'read' } as const;
 
@@ -44,12 +44,7 @@ async function assistants(
   services: Services,
 ): Promise<{ readonly prompts: readonly Fields[]; readonly cursor?: string }> {
   const { owner, call } = request;
-  try {
-    await authorize(request, readingAssistants, {}, services);
-  } catch (error) {
-    if (isServiceError(error, 'PermissionDenied')) return { prompts: [] };
-    throw error;
-  }
+  if (!(await isAllowed(request, readingAssistants, services))) return { prompts: [] };
   const page = { owner, limit: pageAssistants, ...(cursor !== undefined && { cursor }) };
   const { rows, ...more } = await listAssistants(services.threads, page, call);
   const prompts = rows.flatMap((row) => {

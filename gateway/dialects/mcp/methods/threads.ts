@@ -1,4 +1,4 @@
-import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { jsonWithoutProviderData } from '@agent-workflow/protos/provider-data';
 import { idFault } from '@agent-workflow/protos/message';
 import type { Thread } from '@agent-workflow/protos/threads';
@@ -6,7 +6,7 @@ import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText } from '../../../http/json.ts';
 import type { Services } from '../../common/services.ts';
 import { matchTemplate } from '../offers/template.ts';
-import { authorize, readingThreads } from './method.ts';
+import { authorize, isAllowed, readingThreads } from './method.ts';
 import type { Fields } from '../wire/fields.ts';
 
 /** The addresses of threads. */
@@ -33,7 +33,7 @@ export async function listThreads(
 ): Promise<{ readonly resources: readonly Fields[]; readonly cursor?: string | undefined }> {
   const { owner, user, call } = request;
   const { threads, mayTouch } = services;
-  if (!mayTouch && !(await mayRead(request, services))) return { resources: [] };
+  if (!mayTouch && !(await isAllowed(request, readingThreads, services))) return { resources: [] };
   const page = await threads.listThreads(
     { owner, limit: pageThreads, offset: 0, ...(cursor !== undefined && { cursor }) },
     call(),
@@ -47,16 +47,6 @@ export async function listThreads(
     ),
   );
   return { resources: page.threads.filter((_, index) => readable[index]).map(toResource), cursor: page.cursor };
-}
-
-async function mayRead(request: Request, services: Services): Promise<boolean> {
-  try {
-    await authorize(request, readingThreads, {}, services);
-    return true;
-  } catch (error) {
-    if (isServiceError(error, 'PermissionDenied')) return false;
-    throw error;
-  }
 }
 
 const toResource = ({ threadId, title, updatedAt }: Thread): Fields => ({
