@@ -179,3 +179,18 @@ test.serial(
     t.notRegex(text, /^data: $/m, 'its clients take no event without a message');
   },
 );
+
+test.serial('a cancelled call that has asked takes no answer, and its stream ends', async (t) => {
+  const session = await open({ elicitation: {} });
+  const running = send(toolCall('asking', 'test_streaming_elicitation'), session);
+  await until(async () => (await newestRun())['status'] === 'interrupted');
+  const params = { requestId: 'asking' };
+  t.is((await send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, session)).status, 202);
+  const { messages } = await running;
+  const [question] = messages;
+  t.like(question, { method: 'elicitation/create' });
+  t.is(messages.length, 1);
+  const accepted = { jsonrpc: '2.0', id: question?.['id'], result: { action: 'accept', content: { name: 'Ada' } } };
+  t.is((await send(accepted, session)).status, 202);
+  t.is((await newestRun())['status'], 'interrupted');
+});

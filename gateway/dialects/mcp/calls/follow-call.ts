@@ -8,6 +8,7 @@ import type { Client } from '../wire/client.ts';
 import type { Fields } from '../wire/fields.ts';
 import { errorBody, missingCapability } from '../wire/rpc-error.ts';
 import { cached, toReply } from '../wire/reply.ts';
+import { isCancelled } from './cancel-run.ts';
 import type { KeptCall } from './kept-call.ts';
 import { createNotifications } from './notifications.ts';
 import { answersIn, inputRequired, shownRequests, toInputRequests, undeclared, type Question } from './questions.ts';
@@ -70,6 +71,10 @@ async function* runsOf(
 ): AsyncGenerator<RunStream> {
   const { owner, call } = following.request;
   const replies = { ...following.replies };
+  const notify = createNotifications({
+    progressToken: following.progressToken,
+    logLevel: following.client.logLevel,
+  });
   let { after, justStarted } = place;
   for (;;) {
     const { runId } = current;
@@ -79,7 +84,7 @@ async function* runsOf(
       call: call(streamMs),
       extras: framed<Fields>({
         name: `mcp ${crypto.randomUUID()}`,
-        begin: (scope) => createMessages({ following, runId, scope, replies, step }, services),
+        begin: (scope) => createMessages({ following, runId, scope, replies, notify, step }, services),
         encode: (messages, { seq }) => encodeMessages(messages, toEventId(following, { runId, seq })),
       }),
     };
@@ -96,15 +101,16 @@ interface Messages {
   readonly runId: string;
   readonly scope: RunScope;
   readonly replies: Record<string, unknown>;
+  /** Of all runs of the call: progress only grows. */
+  readonly notify: (event: RunEvent) => readonly Fields[];
   readonly step: { next?: Next };
 }
 
 function createMessages(
-  { following, runId, scope: { threadId }, replies, step }: Messages,
+  { following, runId, scope: { threadId }, replies, notify, step }: Messages,
   services: Services,
 ): (event: RunEvent) => Promise<readonly Fields[]> {
-  const { client, id, call, progressToken, request } = following;
-  const notify = createNotifications({ progressToken, logLevel: client.logLevel });
+  const { client, id, call, request } = following;
   const answered = (answers: Readonly<Record<string, unknown>>): void => {
     // A question that is asked again has no answer yet.
     for (const key of Object.keys(replies)) Reflect.deleteProperty(replies, key);
@@ -127,7 +133,7 @@ function createMessages(
     if (missing.length > 0) return [toReply(id, { result: toolError(unasked(requests)) })];
     const [first] = requests;
     if (!first) return [];
-    step.next = () => answeredRun({ request, runId }, services);
+    step.next = () => answeredRun({ request, runId, threadId }, services);
     const [question, { method, params }] = first;
     return [{ jsonrpc: '2.0', id: toQuestionId(runId, question.id), method, params }];
   };
@@ -149,16 +155,24 @@ const needed = (names: readonly string[]): Fields => Object.fromEntries(names.ma
 const unasked = (requests: ReturnType<typeof toInputRequests>): string =>
   `the agent asks, and this client takes no questions: ${JSON.stringify(Object.values(shownRequests(requests)))}`;
 
-/** Waits for the run that answers another, which any replica may have started. */
+/** Waits for the run that answers another, which any replica may have started; `undefined` where the questions were given up. */
 async function answeredRun(
-  { request: { owner, call }, runId }: { readonly request: Starting; readonly runId: string },
+  {
+    request: { owner, call },
+    runId,
+    threadId,
+  }: Pick<Messages, 'runId'> & {
+    readonly request: Starting;
+    readonly threadId: string;
+  },
   { threads }: Pick<Services, 'threads'>,
 ): Promise<string | undefined> {
   const { signal, deadline } = call(streamMs);
   for (let ms = firstPollMs; Date.now() < deadline; ms = Math.min(2 * ms, mostPollMs)) {
     await delay(ms, undefined, { signal });
-    const { resumedBy } = await threads.getRun({ owner, runId }, call());
-    if (resumedBy !== undefined) return resumedBy;
+    const thread = await threads.getThread({ owner, threadId }, call());
+    if (thread.runId !== runId) return (await threads.getRun({ owner, runId }, call())).resumedBy;
+    if (isCancelled(runId, thread)) return undefined;
   }
   return undefined;
 }

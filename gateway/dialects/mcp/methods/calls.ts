@@ -10,7 +10,7 @@ import { followCall } from '../calls/follow-call.ts';
 import { keptCall, keptOf } from '../calls/kept-call.ts';
 import { toolError, toOutcome } from '../calls/outcome.ts';
 import { runEndOf } from '../calls/run-end.ts';
-import { answersIn, inputRequired, toInputRequests, type Question } from '../calls/questions.ts';
+import { answersIn, inputRequired, toInputRequests, undeclared, type Question } from '../calls/questions.ts';
 import { answerCall, startCall, type Starting } from '../calls/start-call.ts';
 import { offersOf } from '../offers/offers.ts';
 import { checkArgumentHeaders, tasksExtension } from '../wire/client.ts';
@@ -84,7 +84,12 @@ async function callAsTask(
   await given.request.markAccepted();
   const { runId, threadId, end } = started;
   const read = end && runEndOf(end);
-  if (read?.kind === 'asks' && inputFirst) return inputRequired(toInputRequests(read.questions), runId);
+  if (read?.kind === 'asks' && inputFirst) {
+    const requests = toInputRequests(read.questions);
+    const missing = undeclared(requests, client);
+    if (missing.length > 0) throw missingCapability(Object.fromEntries(missing.map((need) => [need, {}])));
+    return inputRequired(requests, runId);
+  }
   if (read && read.kind !== 'asks') {
     const outcome = toOutcome(read, { asked, runId, threadId });
     if ('result' in outcome) return outcome.result;

@@ -2,15 +2,15 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run, Thread } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { jsonText } from '../../../http/json.ts';
 import { runChain } from '../../common/run-chain.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
+import { isCancelled } from '../calls/cancel-run.ts';
 import { keptCall, type KeptCall } from '../calls/kept-call.ts';
 import { toOutcome } from '../calls/outcome.ts';
 import { shownRequests, toInputRequests, type InputRequest, type Question } from '../calls/questions.ts';
 import { runEndOf } from '../calls/run-end.ts';
-import { fieldsOf, type Fields } from '../wire/fields.ts';
+import type { Fields } from '../wire/fields.ts';
 import { invalidParams } from '../wire/rpc-error.ts';
 
 interface Key extends Pick<EndpointRequest, 'owner' | 'call'> {
@@ -28,9 +28,6 @@ export interface KnownTask {
   readonly requests: ReadonlyMap<Question, InputRequest>;
   readonly call: KeptCall;
 }
-
-/** Where a thread notes that a task was cancelled which had asked: the last run of the task. */
-export const cancelledMark = 'mcp_cancelled';
 
 /** How often a client may look again, in milliseconds. */
 const pollIntervalMs = 500;
@@ -69,9 +66,6 @@ function openRequests({ runId, end }: Run, thread: Thread): ReadonlyMap<Question
   if (json === undefined || thread.runId !== runId || isCancelled(runId, thread)) return new Map();
   return toInputRequests(JSON.parse(json) as readonly Question[]);
 }
-
-const isCancelled = (runId: string, { metadataJson }: Thread): boolean =>
-  metadataJson !== undefined && fieldsOf(JSON.parse(jsonText(metadataJson)))[cancelledMark] === runId;
 
 function statusOf({ runId, status }: Run, { size }: ReadonlyMap<Question, InputRequest>, thread: Thread): string {
   if (isOpen(status)) return 'working';

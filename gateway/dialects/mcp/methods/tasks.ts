@@ -1,5 +1,4 @@
-import { jsonBytes } from '../../../http/json.ts';
-import { isOpen } from '@agent-workflow/protos/lists';
+import { cancelRun } from '../calls/cancel-run.ts';
 import { answerCall } from '../calls/start-call.ts';
 import { answersIn } from '../calls/questions.ts';
 import { tasksExtension } from '../wire/client.ts';
@@ -7,7 +6,7 @@ import { fieldsOf, isObject, textIn } from '../wire/fields.ts';
 import { invalidParams, missingCapability } from '../wire/rpc-error.ts';
 import type { Services } from '../../common/services.ts';
 import { authorize, invoking, readingThreads, stopping, type McpRequest, type Method } from './method.ts';
-import { cancelledMark, detailedTask, toTask, type KnownTask } from './task.ts';
+import { detailedTask, toTask, type KnownTask } from './task.ts';
 
 /** The task that a request names. @throws RpcError for a client that knows no tasks, and for what is no task */
 async function taskIn(given: McpRequest, services: Services): Promise<KnownTask> {
@@ -49,17 +48,10 @@ export const updateTask: Method = async (given, services) => {
   return {};
 };
 
-/** Stops a task. One that has asked has no run to stop: its thread notes that it was cancelled. */
+/** Stops a task, or gives up what it asks. */
 export const cancelTask: Method = async (given, services) => {
-  const { owner, call, idempotency } = given.request;
-  const { last, requests } = await taskIn(given, services);
-  const { runId, threadId } = last;
-  await authorize(given.request, stopping, { run_id: runId }, services);
-  if (isOpen(last.status)) await services.execution.stopRun({ owner, runId, ...idempotency }, call());
-  else if (requests.size > 0) {
-    const metadataJson = jsonBytes({ [cancelledMark]: runId });
-    const kept = { dropName: false, dropMetadata: false, dropTtl: false };
-    await services.threads.updateThread({ owner, threadId, metadataJson, ...kept, ...idempotency }, call());
-  }
+  const { last } = await taskIn(given, services);
+  await authorize(given.request, stopping, { run_id: last.runId }, services);
+  await cancelRun(last, given.request, services);
   return {};
 };

@@ -1,11 +1,11 @@
 import { fromUnknown, isServiceError, undefinedIfNotFound, type ServiceError } from '@agent-workflow/kit/errors';
-import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, ThreadStream } from '../../../http/endpoint.ts';
 import { HttpRefusal } from '../../../http/http-refusal.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { runChain } from '../../common/run-chain.ts';
 import { endpoint, type Services } from '../../common/services.ts';
+import { cancelRun, isCancelled } from '../calls/cancel-run.ts';
 import { followCall } from '../calls/follow-call.ts';
 import { keptCall } from '../calls/kept-call.ts';
 import { answersIn, toInputRequests, type Question } from '../calls/questions.ts';
@@ -89,15 +89,14 @@ function refused(request: Request, id: string | number | null, error: RpcError):
 
 /** A request of the session is not waited for any more: its run is stopped. Any other notification changes nothing here. */
 async function notified(request: Request, method: string, services: Services): Promise<void> {
-  const { owner, call, header } = request;
+  const { owner, header } = request;
   const session = header('mcp-session-id');
   const id = idIn(fieldsOf(request.input.params)['requestId']);
   if (method !== 'notifications/cancelled' || session === undefined || id === undefined) return;
   const last = await lastOf(request, requestIds(owner, session, id).newId('run'), services);
-  if (!last || !isOpen(last.status)) return;
-  const { runId } = last;
-  await authorize(request, stopping, { run_id: runId }, services);
-  await services.execution.stopRun({ owner, runId }, call());
+  if (!last) return;
+  await authorize(request, stopping, { run_id: last.runId }, services);
+  await cancelRun(last, request, services);
 }
 
 /** The last run of a chain; `undefined` where there is none. */
@@ -122,6 +121,7 @@ async function answered(request: Request, services: Services): Promise<void> {
   const asked = fromQuestionId(idIn(input.id) ?? '');
   const run = asked && (await undefinedIfNotFound(threads.getRun({ owner, runId: asked.runId }, call())));
   if (!run?.end?.interruptsJson || run.resumedBy !== undefined) return;
+  if (isCancelled(run.runId, await threads.getThread({ owner, threadId: run.threadId }, call()))) return;
   const questions = (JSON.parse(run.end.interruptsJson) as readonly Question[]).filter(
     ({ id }) => id === asked?.questionId,
   );
