@@ -41,7 +41,8 @@ export const agentCardPath = '/.well-known/agent-card.json';
 
 /** Whether a path is that of the card of an agent, which describes to everybody how it is called: it needs no authentication. */
 export const isOfCard = (path: string): boolean =>
-  path === agentCardPath || (path.endsWith(agentCardPath) && path.startsWith('/a2a/'));
+  path === agentCardPath ||
+  (path.endsWith(agentCardPath) && /^\/a2a\/[^/]+$/.test(path.slice(0, -agentCardPath.length)));
 
 /** Where clients of MCP look for how callers authenticate. */
 export const resourceMetadataPath = '/.well-known/oauth-protected-resource';

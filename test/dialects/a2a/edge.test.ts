@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { TaskState } from '@a2a-js/sdk';
 import { ClientFactory } from '@a2a-js/sdk/client';
 import test from 'ava';
 import { byLoad } from '../../by-load.ts';
@@ -38,11 +39,11 @@ test('a caller who may use one agent reads, answers and stops no task of another
       send('POST', agent, { jsonrpc: '2.0', id: 1, method, params });
     return { send, call };
   };
-  const asks = (more: object = {}): object => ({
+  const asking = (more: object = {}): object => ({
     message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'ask the secret' }], ...more },
   });
   const [office, support] = [as('office'), as('support')];
-  const made = await office.send('POST', 'office/message:send', asks());
+  const made = await office.send('POST', 'office/message:send', asking());
   t.is(made.status, 200, made.text);
   const { task } = JSON.parse(made.text) as { task: { id: string; contextId: string } };
   const { id, contextId } = task;
@@ -55,9 +56,9 @@ test('a caller who may use one agent reads, answers and stops no task of another
     ['SubscribeToTask', { id }],
     ['ListTaskPushNotificationConfigs', { taskId: id }],
     ['CreateTaskPushNotificationConfig', { taskId: id, url: 'https://example.com' }],
-    ['SendMessage', asks({ taskId: id })],
-    ['SendMessage', asks({ contextId })],
-    ['SendStreamingMessage', asks({ contextId })],
+    ['SendMessage', asking({ taskId: id })],
+    ['SendMessage', asking({ contextId })],
+    ['SendStreamingMessage', asking({ contextId })],
     ['ListTasks', { contextId }],
   ];
   for (const [method, params] of forbidden) {
@@ -90,6 +91,17 @@ test('a card names the address that its reader has used, and the scheme that a t
   };
   t.true((await read({})).startsWith(`${service.url}/a2a/`));
   t.true((await read({ 'x-forwarded-proto': 'https' })).startsWith('https://127.0.0.1'));
+});
+
+test('a reply that takes too long is the task as it stands, which goes on', async (t) => {
+  await using service = await openEmbedded('typing', { HOST: '127.0.0.1', INVOKE_TIMEOUT_MS: '300' });
+  const client = await new ClientFactory().createFromUrl(`${service.url}/a2a/${testedAgent}/`);
+  const task = asTask(await client.sendMessage(saying('hello')));
+  t.is(task.status?.state, TaskState.TASK_STATE_WORKING);
+  const read = async (): Promise<TaskState | undefined> =>
+    (await client.getTask({ tenant: '', id: task.id, historyLength: 0 })).status?.state;
+  await until(async () => (await read()) === TaskState.TASK_STATE_COMPLETED);
+  t.pass();
 });
 
 test('a page of a listed origin may send what clients of A2A send', async (t) => {

@@ -8,6 +8,15 @@ export function toKept({ messageId, parts, metadata }: A2aMessage): Readonly<Rec
   return Buffer.byteLength(JSON.stringify(kept)) <= sizes.shownRequest ? kept : { api: 'a2a' };
 }
 
+/** Characters of a message that a stream holds in memory until it begins. */
+const shortLength = 4096;
+
+/** A message as the history of its task has it; `undefined` for a long one, which is read from the record. */
+export function shortOf({ messageId, parts, metadata }: A2aMessage): AskedBy | undefined {
+  const message = { messageId, parts, ...(metadata && { metadata }) };
+  return JSON.stringify(message).length <= shortLength ? message : undefined;
+}
+
 /** The same as it was kept; `undefined` for a run of another dialect. */
 export function fromKept(json: string | undefined): AskedBy | undefined {
   if (json === undefined) return undefined;

@@ -66,6 +66,18 @@ export function toTask({ taskId, contextId, runs, addressOf, historyLength }: Sh
   };
 }
 
+interface Begun extends TaskIds {
+  readonly at: Date;
+  readonly askedBy: AskedBy | undefined;
+}
+
+/** A task whose first run has just been accepted; `undefined` where its message is not known. */
+export const newTask = ({ taskId, contextId, at, askedBy }: Begun): Task | undefined =>
+  askedBy && {
+    ...{ id: taskId, contextId, status: { state: 'TASK_STATE_SUBMITTED', timestamp: at.toISOString() } },
+    history: [{ taskId, contextId, ...askedBy, role: 'ROLE_USER' }],
+  };
+
 const newest = <T>(items: readonly T[], length: number | undefined): readonly T[] =>
   length === undefined ? items : items.slice(Math.max(0, items.length - length));
 

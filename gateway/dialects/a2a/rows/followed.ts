@@ -4,6 +4,7 @@ import { framed } from '../../common/framed.ts';
 import type { Services } from '../../common/services.ts';
 import { encodeResponses } from '../frames/framing.ts';
 import { createTaskFrames, type StreamResponse } from '../frames/task-frames.ts';
+import type { Task } from '../out/task.ts';
 import { addressesOf } from './files.ts';
 import { readTask, runsOfTask, type TaskRuns } from './read-task.ts';
 
@@ -16,11 +17,13 @@ interface Following extends Pick<EndpointRequest, 'owner' | 'rpc' | 'origin'> {
   readonly agent: string;
   /** Whether the stream begins with this run of the task. */
   readonly isFirst: boolean;
+  /** The task as it was begun, where the record need not be read for it. */
+  readonly known?: Task | undefined;
 }
 
 /** The events of the task in place of those of its run. Streams of one `name` have the same bytes. */
 export const inResponses = (
-  { owner, origin, runId, taskId, agent, rpc, isFirst }: Following,
+  { owner, origin, runId, taskId, agent, rpc, isFirst, known }: Following,
   services: Services,
 ): StreamExtras =>
   framed<StreamResponse>({
@@ -32,6 +35,7 @@ export const inResponses = (
         runId,
         ...(isFirst && {
           begin: async () => {
+            if (known) return known;
             const request = { owner, origin, call: () => call };
             const runs = await runsOfTask(request, { taskId, agent }, services);
             return readTask(request, upTo(runs, runId), { output: 'before' }, services);

@@ -9,7 +9,8 @@ import { endOfRun, type AwaitedRun } from '../../common/run-end.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
 import { startRun } from '../../common/start-run.ts';
-import { toKept } from '../in/kept-message.ts';
+import { shortOf, toKept } from '../in/kept-message.ts';
+import { newTask, type AskedBy } from '../out/task.ts';
 import { answersOf, contextOf } from '../in/place.ts';
 import { toBlocks } from '../messages/from-parts.ts';
 import { AgentParams } from '../schemas/common.ts';
@@ -64,17 +65,22 @@ const streamMessage = endpoint({
   input: SendMessage,
   handle: async (request, services): Promise<RunStream> => {
     const { owner, call, rpc, params, origin } = request;
-    const { runId, taskId, justStarted } = await begin(request, services);
+    const { runId, taskId, threadId, justStarted, isFirst, askedBy } = await begin(request, services);
+    const known = isFirst ? newTask({ taskId, contextId: threadId, at: request.at, askedBy }) : undefined;
     return {
       follow: { owner, runId, after: 0, justStarted },
       call: call(streamMs),
-      extras: inResponses({ owner, origin, runId, taskId, agent: params.agent, rpc, isFirst: true }, services),
+      extras: inResponses({ owner, origin, runId, taskId, agent: params.agent, rpc, isFirst: true, known }, services),
     };
   },
 });
 
 interface Begun extends Pick<AwaitedRun, 'runId' | 'threadId' | 'end'> {
   readonly taskId: string;
+  /** Whether the run is the first of its task, and this request has started it. */
+  readonly isFirst: boolean;
+  /** The message, unless it is long. */
+  readonly askedBy?: AskedBy | undefined;
   /** Not set of a run that has ended, as that of a repeated request may have. */
   readonly justStarted: boolean;
 }
@@ -91,7 +97,7 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   const before = answered === '' ? undefined : await runsOfTask(given, { taskId: answered, agent }, services);
   const taskId = before?.[0].runId ?? runId;
   const known = before?.find((run) => run.runId === runId);
-  if (known) return { runId, taskId, threadId: known.threadId, justStarted: false };
+  if (known) return { runId, taskId, threadId: known.threadId, justStarted: false, isFirst: false };
   const parts = before
     ? message.parts
     : await storeParts(request, message.parts, ['body', 'message', 'parts'], services);
@@ -99,12 +105,14 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   await addPush(request, taskId, services);
   const { status, threadId, end } = await startRun(
     { ...request, input },
-    { granularity: 'full', terms: { keptRequest: toKept(message) }, awaitEndMs: awaitMs },
+    { granularity: 'low', terms: { keptRequest: toKept(message) }, awaitEndMs: awaitMs },
     services,
   );
+  const askedBy = shortOf(message);
   given.releaseInput();
   await given.markAccepted();
-  return { runId, taskId, threadId, justStarted: isOpen(status), ...(end && { end }) };
+  const justStarted = isOpen(status);
+  return { runId, taskId, threadId, justStarted, isFirst: !before && justStarted, askedBy, ...(end && { end }) };
 }
 
 /** Adds the address that a message gives for the states of its task. */
@@ -132,7 +140,12 @@ function toOrder(
     throw invalidAt(['body', 'message', 'contextId'], 'must be that of the task, or absent');
   const threadId = last?.threadId ?? contextId;
   const { acceptedOutputModes: accepted = [] } = configuration;
-  const own = { ...(accepted.length > 0 && { accepted_output_modes: accepted }), ...(metadata && { metadata }) };
+  const { referenceTaskIds: references = [] } = message;
+  const own = {
+    ...(accepted.length > 0 && { accepted_output_modes: accepted }),
+    ...(references.length > 0 && { reference_task_ids: references }),
+    ...(metadata && { metadata }),
+  };
   return {
     ...(last
       ? { resume: answersOf(last, message) }

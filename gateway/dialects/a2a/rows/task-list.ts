@@ -98,7 +98,7 @@ async function readPage(
     const isAsked = statuses === undefined || (statuses.includes(run.status) && status !== stateWithout(run));
     if (isAsked && (after === undefined || run.updatedAt >= after)) lasts.push(run);
   }
-  return { lasts, cursor: page.cursor };
+  return { lasts: lasts.toSorted((one, other) => other.updatedAt - one.updatedAt), cursor: page.cursor };
 }
 
 /** The state that a run does not give a task although its status is among those of the state. */
