@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pRetry from 'p-retry';
 
 /** How long to wait between attempts: the wait doubles, or grows by `factor`, from `firstMs` up to `maxMs`. */
@@ -88,10 +87,20 @@ class Failed extends Error {
   }
 }
 
-/** Resolves after `ms`. @throws the signal's reason when it fires first. */
+/** Resolves after `ms`. Pages of browsers use it, too. @throws the signal's reason when it fires first. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch((error: unknown) => {
-    signal?.throwIfAborted();
-    throw error;
-  });
+  signal?.throwIfAborted();
+  const over = new AbortController();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(resolve, ms);
+      const end = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener('abort', end, { once: true, signal: over.signal });
+    });
+  } finally {
+    over.abort();
+  }
 }

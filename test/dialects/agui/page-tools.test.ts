@@ -35,3 +35,22 @@ test('a run that fails ends with its error, and an agent that is not there is no
   const reply = await fetch(`${service.url()}/agui/absent`, { method: 'POST', headers, body });
   t.is(reply.status, 404, await reply.text());
 });
+
+test('a client of an earlier version reads no outcome of a success, by which it goes on with a tool of the page', async (t) => {
+  const body = {
+    ...{ threadId: crypto.randomUUID(), runId: 'run', tools },
+    messages: [{ id: 'm', role: 'user', content: 'call look call-1' }],
+  };
+  const lastOf = async (more: object): Promise<object> => {
+    const reply = await fetch(`${service.url()}/agui/${testedAgent}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...body, ...more }),
+    });
+    return JSON.parse((await reply.text()).trimEnd().split('\ndata: ').at(-1) ?? '') as object;
+  };
+  const earlier = await lastOf({});
+  t.like(earlier, { type: 'RUN_FINISHED' });
+  t.false('outcome' in earlier);
+  t.like(await lastOf({ protocolVersion: '1.0', threadId: crypto.randomUUID() }), { outcome: { type: 'success' } });
+});

@@ -33,6 +33,8 @@ interface RunEventsOptions {
   readonly needsMessages: boolean;
   /** The nodes that are graphs themselves. */
   readonly subgraphs: ReadonlySet<string>;
+  /** Whether the caller speaks an earlier version than 1.0: that knows no sub-agents, and goes on with tools of the page only where a success is not named. */
+  readonly isEarlier: boolean;
 }
 
 interface Progress {
@@ -50,11 +52,11 @@ interface LastData {
 }
 
 /** Makes the events of AG-UI for each event of a run, from its first. Every message, call and step that was begun is ended before the run is. */
-export function createRunEvents({ run, beginning, needsMessages, subgraphs }: RunEventsOptions) {
+export function createRunEvents({ run, beginning, needsMessages, subgraphs, isEarlier }: RunEventsOptions) {
   const { runId, threadId, name, parentRunId } = run;
   const messages = createMessageEvents();
   const steps = new Set<string>();
-  const subagents = createSubagents(runId, subgraphs);
+  const subagents = createSubagents(runId, isEarlier ? new Set() : subgraphs);
   let begun: Beginning | undefined;
   /** Whether messages of a step that ran again stand with the reader, which nobody will complete. */
   let hasLeft = false;
@@ -117,12 +119,14 @@ export function createRunEvents({ run, beginning, needsMessages, subgraphs }: Ru
     const ended = [...close(timestamp), ...subagents.end(subagentsEnd, timestamp), ...endSteps(timestamp)];
     const { context: _context, context_summary: _summary, ...fields } = state;
     const usage = toUsage(metadata.usage);
+    const outcome = outcomeOf(meta, last.messages ?? []);
     return [
       ...ended,
       ...(begun ? [] : [{ type: 'STATE_SNAPSHOT', timestamp, snapshot: fields }]),
       ...(begun && hasLeft ? [snapshotOf([...begun.messages, ...added], timestamp)] : []),
       {
-        ...{ type: 'RUN_FINISHED', timestamp, threadId, runId: name, outcome: outcomeOf(meta, last.messages ?? []) },
+        ...{ type: 'RUN_FINISHED', timestamp, threadId, runId: name },
+        ...((!isEarlier || outcome.type !== 'success') && { outcome }),
         ...(usage.length > 0 && { usage }),
       },
     ];
@@ -180,8 +184,13 @@ function reported(node: string, custom: unknown): { readonly name: string; reado
     : { name: `${node}.progress`, value: custom };
 }
 
+interface Outcome {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
 /** How a run ended that did not fail. One that waits for tools of the page has ended well, with calls that are open. */
-function outcomeOf({ status, interrupts = [] }: NonNullable<LastData['meta']>, replies: readonly Message[]): object {
+function outcomeOf({ status, interrupts = [] }: NonNullable<LastData['meta']>, replies: readonly Message[]): Outcome {
   if (status === 'stopped') return { type: 'cancelled' };
   const questions = interrupts.flatMap((question) => toInterrupt(question) ?? []);
   if (questions.length > 0) return { type: 'interrupt', interrupts: questions };

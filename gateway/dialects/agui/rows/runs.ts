@@ -30,9 +30,9 @@ const recursionLimit = 25;
 /** The first version of the protocol that is not understood. */
 const nextVersion = 2;
 
-/** What the record keeps of a request: the ids that its caller knows the run by. */
+/** What the record keeps of a request: the ids that its caller knows the run by, and whether that speaks an earlier version than 1.0. */
 interface Kept {
-  readonly ag_ui?: { readonly runId: string; readonly parentRunId?: string };
+  readonly ag_ui?: { readonly runId: string; readonly parentRunId?: string; readonly isEarlier?: true };
 }
 
 /** @throws NotFound */
@@ -71,8 +71,14 @@ async function toOrder(
   };
 }
 
-const toKept = ({ runId, parentRunId }: RunAgentInput) =>
-  ({ ag_ui: { runId, ...(parentRunId !== undefined && { parentRunId }) } }) satisfies Kept;
+const toKept = ({ runId, parentRunId, protocolVersion }: RunAgentInput) =>
+  ({
+    ag_ui: {
+      runId,
+      ...(parentRunId !== undefined && { parentRunId }),
+      ...((protocolVersion === undefined || Number.parseInt(protocolVersion, 10) < 1) && { isEarlier: true }),
+    },
+  }) satisfies Kept;
 
 interface Following {
   readonly owner: string;
@@ -100,6 +106,7 @@ const inEvents = ({ owner, runId, agent, needsMessages, place }: Following, serv
           run: { runId, threadId, name: kept?.runId ?? runId, parentRunId: kept?.parentRunId },
           needsMessages,
           subgraphs,
+          isEarlier: kept?.isEarlier === true,
           beginning: () => beginningOf({ owner, threadId, runId }, services, call),
         });
       };
