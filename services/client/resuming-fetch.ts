@@ -19,7 +19,7 @@ const lastTypes = ['RUN_FINISHED', 'RUN_ERROR'];
 /**
  * A `fetch` for AG-UI's `HttpAgent`: `new HttpAgent({ url, fetch: resumingFetch() })`. A stream that is cut goes on behind its last event, by
  * whatever replica answers, so that the agent sees one stream: no event is missing, and none comes twice. The stream fails where nothing can be had for
- * `retryMs`, where going on is refused, and where it was cut before its first event.
+ * `retryMs`, where going on is refused, and where it was cut before its first event: a request to `connectUrl` starts nothing, and is sent again then.
  */
 export function resumingFetch({
   fetch: send = fetch,
@@ -28,20 +28,29 @@ export function resumingFetch({
   silenceMs = 60_000,
 }: ResumingOptions = {}): Fetch {
   return async (url, init) => {
-    const first = await send(url, init);
-    const { body, headers } = first;
-    if (!body || !first.ok || headers.get('content-type')?.includes('text/event-stream') !== true) return first;
+    const isConnect = url === connectUrl;
     const threadId = threadIn(init.body);
-    if (threadId === undefined) return first;
-    const again = async (after: string): Promise<Response> => {
+    const first = await send(url, init).catch((error: unknown) => {
+      if (!isConnect || threadId === undefined || init.signal?.aborted === true) throw error;
+      return undefined;
+    });
+    if (first && (threadId === undefined || !isStream(first))) return first;
+    const again = async (after: string | undefined): Promise<Response> => {
       const given = new Headers(init.headers);
-      given.set('Last-Event-ID', after);
+      if (after !== undefined) given.set('Last-Event-ID', after);
       return send(connectUrl ?? `${url}/connect`, { ...init, headers: given, body: JSON.stringify({ threadId }) });
     };
-    const events = follow(body, { again, retryMs, silenceMs, signal: init.signal ?? undefined });
-    return new Response(toStream(events), { status: first.status, headers });
+    const following = { again, retryMs, silenceMs, mayBegin: isConnect, signal: init.signal ?? undefined };
+    const events = follow(first?.body ?? undefined, following);
+    const { status = 200, headers = eventStream } = first ?? {};
+    return new Response(toStream(events), { status, headers });
   };
 }
+
+const eventStream = { 'content-type': 'text/event-stream' };
+
+const isStream = ({ ok, body, headers }: Response): boolean =>
+  ok && body !== null && headers.get('content-type')?.includes('text/event-stream') === true;
 
 const toStream = (events: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> =>
   new ReadableStream({
@@ -62,7 +71,10 @@ function threadIn(body: RequestInit['body']): string | undefined {
 }
 
 interface Following {
-  readonly again: (after: string) => Promise<Response>;
+  /** Without an id from the first event. */
+  readonly again: (after: string | undefined) => Promise<Response>;
+  /** Whether it is made again also where no event has come. */
+  readonly mayBegin: boolean;
   readonly retryMs: number;
   readonly silenceMs: number;
   readonly signal: AbortSignal | undefined;
@@ -70,17 +82,17 @@ interface Following {
 
 /** The events of a stream, each whole, to the last of its run. @throws what cut it, when it cannot go on */
 async function* follow(
-  first: ReadableStream<Uint8Array>,
-  { again, retryMs, silenceMs, signal }: Following,
+  first: ReadableStream<Uint8Array> | undefined,
+  { again, mayBegin, retryMs, silenceMs, signal }: Following,
 ): AsyncGenerator<Uint8Array, void> {
   const encoder = new TextEncoder();
-  let body: ReadableStream<Uint8Array> | undefined = first;
+  let body = first;
   let after: string | undefined;
   let cutAt: number | undefined;
   for (let attempt = 1; ; attempt++) {
     let cut: unknown = new Error('the stream ended before its run did');
     try {
-      body ??= await reopened(again, after ?? '');
+      body ??= await reopened(again, after);
       for await (const { text, id } of wholeEvents(body, silenceMs)) {
         yield encoder.encode(text);
         after = id ?? after;
@@ -93,8 +105,8 @@ async function* follow(
     }
     body = undefined;
     cutAt ??= Date.now();
-    if (after === undefined || signal?.aborted === true || cut instanceof Refused || Date.now() - cutAt > retryMs)
-      throw cut;
+    const isOver = (after === undefined && !mayBegin) || signal?.aborted === true || Date.now() - cutAt > retryMs;
+    if (isOver || cut instanceof Refused) throw cut;
     await pause(backoffMs(serverAway, attempt), signal);
   }
 }
@@ -102,7 +114,7 @@ async function* follow(
 /** The service has answered, and does not go on. */
 class Refused extends Error {}
 
-async function reopened(again: Following['again'], after: string): Promise<ReadableStream<Uint8Array>> {
+async function reopened(again: Following['again'], after: string | undefined): Promise<ReadableStream<Uint8Array>> {
   const reply = await again(after);
   if (reply.ok && reply.body) return reply.body;
   const text = `the stream was not resumed: ${String(reply.status)} ${(await reply.text()).slice(0, 1000)}`;

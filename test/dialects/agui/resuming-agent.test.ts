@@ -66,3 +66,24 @@ test('a page that connects is stopped as a run is', async (t) => {
   await page.connectAgent({}, { onRunStartedEvent: () => page.abortRun() }).catch(() => undefined);
   t.false(page.isRunning);
 });
+
+test('a page whose service is away as it connects connects when that is back, and a run that does not reach it is not sent again', async (t) => {
+  const threadId = crypto.randomUUID();
+  const agent = new ResumingAgent({ url: url(), threadId });
+  agent.addMessage({ id: 'asked', role: 'user', content: 'hello' });
+  await agent.runAgent();
+  let sent = 0;
+  const away: typeof fetch = (input, init) => {
+    sent += 1;
+    if (sent === 1) return Promise.reject(new TypeError('fetch failed'));
+    return sent === 2 ? Promise.resolve(new Response(null, { status: 503 })) : fetch(input, init);
+  };
+  const page = new ResumingAgent({ url: url(), threadId, fetch: away });
+  await page.connectAgent();
+  t.deepEqual(shown(page), shown(agent));
+  t.is(sent, 3);
+  sent = 0;
+  page.addMessage({ id: 'more', role: 'user', content: 'again' });
+  await t.throwsAsync(page.runAgent(), { message: 'fetch failed' });
+  t.is(sent, 1);
+});
