@@ -48,6 +48,6 @@ test('the dialect is off where none is named, and another name stops the start',
   t.is(status, 404);
   t.true(body.includes('RESOURCE_NOT_FOUND'));
   await t.throwsAsync(openEmbedded('obedient', { DIALECTS: 'langgraph,other' }), {
-    message: /DIALECTS must be none, or names of a2a, agui, langgraph, openai/,
+    message: /DIALECTS must be none, or names of a2a, agui, langgraph, mcp, openai/,
   });
 });
