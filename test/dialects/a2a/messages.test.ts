@@ -114,6 +114,22 @@ test('a message that does not wait is a task under way', async (t) => {
   t.is(next.status?.state, TaskState.TASK_STATE_COMPLETED);
 });
 
+for (const binding of bindings)
+  test(`what an agent that says nothing has come to is data, whole and streamed: ${binding}`, async (t) => {
+    const client = await service.client('obedient', binding);
+    const task = asTask(await client.sendMessage(saying('rounds 2')));
+    t.deepEqual(
+      task.artifacts.map(({ name, parts }) => [name, parts[0]?.content?.value as unknown]),
+      [['state', { rounds: 2, notes: [] }]],
+    );
+    const payloads = await readAll(client.sendMessageStream(saying('rounds 2')));
+    const updates = payloads.flatMap((each) => (each.$case === 'artifactUpdate' ? [each.value] : []));
+    t.deepEqual(
+      updates.map(({ artifact, lastChunk }) => [artifact?.parts[0]?.content?.value as unknown, lastChunk]),
+      [[{ rounds: 2, notes: [] }, true]],
+    );
+  });
+
 test('a run that fails is a task that has failed, and says why', async (t) => {
   const task = asTask(await (await service.client('obedient')).sendMessage(saying('fail')));
   t.is(task.status?.state, TaskState.TASK_STATE_FAILED);

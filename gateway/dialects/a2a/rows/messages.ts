@@ -105,7 +105,7 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   await addPush(request, taskId, services);
   const { status, threadId, end } = await startRun(
     { ...request, input },
-    { granularity: 'low', terms: { keptRequest: toKept(message) }, awaitEndMs: awaitMs },
+    { granularity: 'full', terms: { keptRequest: toKept(message) }, awaitEndMs: awaitMs },
     services,
   );
   const askedBy = shortOf(message);
