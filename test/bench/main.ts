@@ -17,6 +17,7 @@ import { readPeers, toPeersTable } from './peers-table.ts';
 import { ping } from './ping.ts';
 import { summarise } from './profile.ts';
 import { readers } from './readers.ts';
+import { otherDialects } from './other-dialects.ts';
 import { reads } from './reads.ts';
 import { startBareKoa } from './servers.ts';
 import { sleep } from './sleep.ts';
@@ -37,6 +38,7 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
   mixed,
   webhooks,
   langgraph,
+  dialects: otherDialects,
   agents: manyAgents,
   ping,
   engine,
@@ -61,7 +63,7 @@ const { values } = readCommandLine({
   },
 });
 /** A hundred thousand runs, so many threads twice, minutes of mixed load, rounds at a fixed rate, and another protocol: each takes long, or says nothing of most services. */
-const onlyNamed = new Set(['memory', 'mixed', 'webhooks', 'langgraph', 'agents']);
+const onlyNamed = new Set(['memory', 'mixed', 'webhooks', 'langgraph', 'dialects', 'agents']);
 const chosen = values.only ?? Object.keys(groups).filter((name) => !onlyNamed.has(name));
 const seconds = Number(values.seconds);
 const minutes = Number(values.minutes);
