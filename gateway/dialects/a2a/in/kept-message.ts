@@ -1,11 +1,21 @@
+import { createHash } from 'node:crypto';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { sortedKeys } from '../../common/sorted-keys.ts';
 import type { AskedBy } from '../out/task.ts';
 import type { A2aMessage } from '../schemas/messages.ts';
 
-/** What the record keeps of the request for a run, for the history of its task. A message of more than 64 KiB of JSON is left out. */
-export function toKept({ messageId, parts, metadata }: A2aMessage): Readonly<Record<string, unknown>> {
-  const kept = { api: 'a2a', message: { messageId, parts, ...(metadata && { metadata }) } satisfies AskedBy };
-  return Buffer.byteLength(JSON.stringify(kept)) <= sizes.shownRequest ? kept : { api: 'a2a' };
+/** What a message has beside its ids, in few characters. */
+export const digestOf = ({ parts, metadata }: Pick<A2aMessage, 'parts' | 'metadata'>): string =>
+  createHash('sha256')
+    .update(JSON.stringify(sortedKeys([parts, metadata])))
+    .digest('base64url');
+
+/** What the record keeps of the request for a run, for the history of its task. A message of more than 64 KiB of JSON is left out, but for its digest. */
+export function toKept(given: A2aMessage): Readonly<Record<string, unknown>> {
+  const { messageId, parts, metadata } = given;
+  const digest = digestOf(given);
+  const kept = { api: 'a2a', digest, message: { messageId, parts, ...(metadata && { metadata }) } satisfies AskedBy };
+  return Buffer.byteLength(JSON.stringify(kept)) <= sizes.shownRequest ? kept : { api: 'a2a', digest };
 }
 
 /** Characters of a message that a stream holds in memory until it begins. */
@@ -22,4 +32,10 @@ export function fromKept(json: string | undefined): AskedBy | undefined {
   if (json === undefined) return undefined;
   const { api, message } = JSON.parse(json) as { readonly api?: unknown; readonly message?: AskedBy };
   return api === 'a2a' ? message : undefined;
+}
+
+/** The digest of the message that a run was asked for by; `undefined` for a run of another dialect, or of an earlier version. */
+export function keptDigest(json: string): string | undefined {
+  const { digest } = JSON.parse(json) as { readonly digest?: unknown };
+  return typeof digest === 'string' ? digest : undefined;
 }

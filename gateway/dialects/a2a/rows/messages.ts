@@ -4,12 +4,13 @@ import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
+import { jsonText } from '../../../http/json.ts';
 import { messageKeyed } from '../../../idempotency/index.ts';
 import { endOfRun, type AwaitedRun } from '../../common/run-end.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
 import { startRun } from '../../common/start-run.ts';
-import { shortOf, toKept } from '../in/kept-message.ts';
+import { digestOf, keptDigest, shortOf, toKept } from '../in/kept-message.ts';
 import { newTask, type AskedBy } from '../out/task.ts';
 import { answersOf, contextOf } from '../in/place.ts';
 import { toBlocks } from '../messages/from-parts.ts';
@@ -85,7 +86,7 @@ interface Begun extends Pick<AwaitedRun, 'runId' | 'threadId' | 'end'> {
   readonly justStarted: boolean;
 }
 
-/** Starts the run that a message asks for. The same message again is the run that there is. */
+/** Starts the run that a message asks for. The same message again is the run that there is. @throws Invalid for another one with its id */
 async function begin(given: Request, services: Services, awaitMs?: number): Promise<Begun> {
   await requireAgent(given, services);
   const { message } = given.input;
@@ -97,17 +98,19 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   const before = answered === '' ? undefined : await runsOfTask(given, { taskId: answered, agent }, services);
   const taskId = before?.[0].runId ?? runId;
   const known = before?.find((run) => run.runId === runId);
+  if (known) await refuseOther(request, runId, services);
   if (known) return { runId, taskId, threadId: known.threadId, justStarted: false, isFirst: false };
   const parts = before
     ? message.parts
     : await storeParts(request, message.parts, ['body', 'message', 'parts'], services);
   const input = toOrder(request, parts, before);
-  await addPush(request, taskId, services);
+  await addPush(request, { taskId, runId }, services);
   const { status, threadId, end } = await startRun(
     { ...request, input },
     { granularity: 'full', terms: { keptRequest: toKept(message) }, awaitEndMs: awaitMs },
     services,
   );
+  await refuseOther(request, runId, services);
   const askedBy = shortOf(message);
   given.releaseInput();
   await given.markAccepted();
@@ -115,10 +118,28 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   return { runId, taskId, threadId, justStarted, isFirst: !before && justStarted, askedBy, ...(end && { end }) };
 }
 
+/** Refuses a message whose id an earlier one with other parts has had, which has begun this run. @throws Invalid */
+async function refuseOther(
+  { owner, call, input }: Pick<Request, 'owner' | 'call' | 'input'>,
+  runId: string,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<void> {
+  const { requests } = await threads.listRunRequests({ owner, runIds: [runId] }, call());
+  const json = requests[0]?.requestJson;
+  const digest = json === undefined ? undefined : keptDigest(jsonText(json));
+  if (digest === undefined || digest === digestOf(input.message)) return;
+  throw invalidAt(['body', 'message', 'messageId'], 'was used with other parts: another message needs another id');
+}
+
 /** Adds the address that a message gives for the states of its task. */
-async function addPush(request: Request, taskId: string, services: Services): Promise<void> {
+async function addPush(
+  request: Request,
+  { taskId, runId }: Pick<Begun, 'taskId' | 'runId'>,
+  services: Services,
+): Promise<void> {
   const given = request.input.configuration?.taskPushNotificationConfig;
   if (!given) return;
+  await refuseOther(request, runId, services);
   const loc = ['body', 'configuration', 'taskPushNotificationConfig'];
   const config = await toConfig(request, given, loc, services);
   await changePushes(request, taskId, withConfig(config, loc), services);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RunOrder } from '../../common/run-order.ts';
+import { sortedKeys } from '../../common/sorted-keys.ts';
 import { idFault } from '@agent-workflow/protos/message';
 import type { Client } from '../wire/client.ts';
 import { isObject, textIn, type Fields } from '../wire/fields.ts';
@@ -75,19 +76,8 @@ function idIn(name: string, value: unknown): string | undefined {
 /** What a run keeps of the call that it is for: an answer comes with the same one. */
 export const digestOf = ({ method, name, arguments: given }: Asked): string =>
   createHash('sha256')
-    .update(JSON.stringify([method, name, sorted(given)]))
+    .update(JSON.stringify([method, name, sortedKeys(given)]))
     .digest('base64url');
-
-/** Keys in one order: clients may send a call again with another. */
-const sorted = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, sorted(value[key])]),
-  );
-};
 
 /** What is asked by a call of a tool. */
 export const askedOfTool = ({ agent, name, isAgent }: OfferedTool, given: Fields): Asked => ({
