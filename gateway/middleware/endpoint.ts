@@ -214,7 +214,7 @@ function toEndpointRequest(
   return request;
 }
 
-const headerOf = ({ req }: Context, name: string): string | undefined => {
+export const headerOf = ({ req }: Context, name: string): string | undefined => {
   const value = req.headers[name];
   return typeof value === 'string' ? value : undefined;
 };

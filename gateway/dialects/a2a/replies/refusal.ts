@@ -39,12 +39,13 @@ export function refuse(refusal: Refusal, { rpc }: Pick<Replied, 'rpc'>): Refusal
   const body = rpc
     ? { jsonrpc: '2.0', id: rpc.id, error: { code: shown.rpc, message: refusal.message, data: details } }
     : { error: { code: shown.http, status: shown.status, message: refusal.message, details } };
-  // Clients of JSON-RPC read an error of the protocol only of a reply that has succeeded.
-  const status = rpc && isOfProtocol(shown) ? 200 : shown.http;
+  // Clients of JSON-RPC read an error only of a reply that has succeeded.
+  const status = rpc && !keepsStatus(shown.http) ? 200 : shown.http;
   return { status, headers: ['Content-Type', 'application/json; charset=utf-8'], body: JSON.stringify(body) };
 }
 
-const isOfProtocol = ({ rpc }: Shown): boolean => rpc !== rpcCodes.ofCaller && rpc !== rpcCodes.ofService;
+/** What is about the caller and the service rather than the call, and what proxies and clients act on. */
+const keepsStatus = (status: number): boolean => status >= 500 || [401, 403, 413, 429].includes(status);
 
 function shownOf({ code, status, details = [] }: Refusal, isRead = true): Shown {
   const named =
@@ -74,5 +75,11 @@ function detailsOf({ reason }: Shown, { details = [] }: Refusal): readonly objec
   ];
 }
 
-/** The field without the part of the request that it stands in. */
-const fieldOf = (detail: ErrorDetail): string => (isLocated(detail) ? detail.loc.slice(1) : detail.field).join('.');
+/** The field without the part of the request that it stands in, as callers of the protocol name it. */
+function fieldOf(detail: ErrorDetail): string {
+  const field = (isLocated(detail) ? detail.loc.slice(1) : detail.field).map(String);
+  const [first = ''] = field;
+  if (first === 'messages') return field.includes('content') ? 'message.parts' : 'message';
+  if (first === 'cursor') return 'pageToken';
+  return (first === 'query' ? field.slice(1) : field).join('.');
+}
