@@ -84,6 +84,22 @@ for (const binding of bindings) {
     t.deepEqual(asTask(await client.sendMessage(message)), asTask(first));
   });
 
+  test(`the same id with other parts is refused, and begins nothing: ${binding}`, async (t) => {
+    const client = await service.client('recorded', binding);
+    const message = saying('ask');
+    const messageId = message.message?.messageId ?? '';
+    const asked = asTask(await client.sendMessage(message));
+    await t.throwsAsync(client.sendMessage(saying('hello', { messageId })), { message: /was used with other parts/ });
+    await t.throwsAsync(readAll(client.sendMessageStream(saying('hello', { messageId }))));
+    const answer = saying('yes', { taskId: asked.id });
+    await client.sendMessage(answer);
+    const other = saying('no', { taskId: asked.id, messageId: answer.message?.messageId ?? '' });
+    await t.throwsAsync(client.sendMessage(other), { message: /was used with other parts/ });
+    const both = ['one', 'two'].map((text) => client.sendMessage(saying(text, { messageId: `race ${binding}` })));
+    const settled = await Promise.allSettled(both);
+    t.deepEqual(settled.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+  });
+
   test(`what is wrong is an error of the protocol: ${binding}`, async (t) => {
     const client = await service.client('obedient', binding);
     const absent = client.getTask({ tenant: '', id: crypto.randomUUID(), historyLength: undefined });
@@ -152,6 +168,8 @@ test('a caller of 0.3 is refused by the name of the error', async (t) => {
     t.is(status, 200);
     t.like(body, { id: 7, error: { code: -32009 } });
   }
+  const old = await call({ jsonrpc: '2.0', id: 8, method: 'message/send', params: {} }, {});
+  t.like(old, { status: 200, body: { id: 8, error: { code: -32009 } } });
   const rest = await fetch(`${service.url()}/a2a/obedient/tasks/x`);
   t.is(rest.status, 400);
   t.like(await rest.json(), {
@@ -173,3 +191,28 @@ for (const [what, body, code, id] of [
     t.is(reply.status, 200);
     t.like(reply.body, { jsonrpc: '2.0', id, error: { code } });
   });
+
+test('an error of JSON-RPC that is not about the caller or the service has the status 200, whatever it is', async (t) => {
+  const message = { role: 'ROLE_USER', parts: [{ text: 'hello' }] };
+  const contextId = crypto.randomUUID();
+  const send = { ...message, contextId, messageId: crypto.randomUUID() };
+  await (await service.client('echo')).sendMessage(saying('hello', { contextId }));
+  const ofOther = await call({ jsonrpc: '2.0', id: 4, method: 'SendMessage', params: { message: send } });
+  t.is(ofOther.status, 200);
+  t.like(ofOther.body, { id: 4, error: { data: [{ reason: 'CONFLICT' }] } });
+  const typed = await call({}, { 'a2a-version': '1.0', 'content-type': 'text/plain' });
+  t.is(typed.status, 200);
+  t.truthy(typed.body['error']);
+});
+
+test('what is refused is named as its caller has named it', async (t) => {
+  const refused = async (method: string, params: object): Promise<unknown> => {
+    const { body } = await call({ jsonrpc: '2.0', id: 5, method, params });
+    const { data } = body['error'] as { readonly data: readonly { readonly fieldViolations?: { field: string }[] }[] };
+    return data[1]?.fieldViolations?.[0]?.field;
+  };
+  const long = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x'.repeat(2 * 1024 * 1024) }] };
+  t.regex(String(await refused('SendMessage', { message: long })), /^message/);
+  t.is(await refused('ListTasks', { statusTimestampAfter: 'never' }), 'statusTimestampAfter');
+  t.is(await refused('ListTasks', { pageToken: 'none' }), 'pageToken');
+});

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { TaskState, type Task } from '@a2a-js/sdk';
+import { TaskState, type StreamResponse, type Task } from '@a2a-js/sdk';
 import type { Client } from '@a2a-js/sdk/client';
 import { TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import test from 'ava';
@@ -62,6 +62,25 @@ for (const binding of bindings) {
     t.is(payloads.filter(({ $case }) => $case === 'task').length, 1);
     const ended = readAll(client.resubscribeTask({ tenant: '', id: asked.id }));
     await t.throwsAsync(ended);
+  });
+
+  for (const ending of ['cancelled', 'passed over'] as const)
+    test(`a subscriber hears the end of a task whose question is ${ending}: ${binding}`, async (t) => {
+      const client = await service.client('recorded', binding);
+      const asked = asTask(await client.sendMessage(saying('ask')));
+      const stream = client.resubscribeTask({ tenant: '', id: asked.id })[Symbol.asyncIterator]();
+      const first = ((await stream.next()) as { value: StreamResponse }).value.payload;
+      t.is(first?.$case === 'task' ? stateOf(first.value) : undefined, TaskState.TASK_STATE_INPUT_REQUIRED);
+      const rest = readAll({ [Symbol.asyncIterator]: () => stream });
+      if (ending === 'cancelled') await client.cancelTask({ tenant: '', id: asked.id, metadata: undefined });
+      else await client.sendMessage(saying('hello', { contextId: asked.contextId }));
+      const last = (await rest).at(-1);
+      t.is(last?.$case === 'statusUpdate' ? last.value.status?.state : undefined, TaskState.TASK_STATE_CANCELED);
+    });
+
+  test(`a context that has no thread has no tasks: ${binding}`, async (t) => {
+    const client = await service.client('recorded', binding);
+    t.like(await client.listTasks(listing({ contextId: crypto.randomUUID() })), { tasks: [], totalSize: 0 });
   });
 
   test(`tasks are listed by context and by state, the newest first, in pages: ${binding}`, async (t) => {
@@ -149,12 +168,24 @@ for (const binding of bindings) {
   });
 
   test(`an address that may not be reached is refused: ${binding}`, async (t) => {
-    const client = await service.client('obedient', binding);
-    const { id: taskId } = asTask(await client.sendMessage(saying('hello')));
+    const client = await service.client('recorded', binding);
+    const { id: taskId } = asTask(await client.sendMessage(saying('ask')));
     for (const url of ['http://10.0.0.1/x', 'ftp://example.com', 'nothing']) {
       const config = { tenant: '', id: '', taskId, url, token: '', authentication: undefined };
       await t.throwsAsync(client.createTaskPushNotificationConfig(config), { message: /url/ });
     }
+    const bad = { tenant: '', id: '', taskId, url: 'http://127.0.0.1:9/', token: '\u0007', authentication: undefined };
+    await t.throwsAsync(client.createTaskPushNotificationConfig(bad), { message: /visible ASCII/ });
+  });
+
+  test(`a task that has ended takes no address: ${binding}`, async (t) => {
+    const client = await service.client('obedient', binding);
+    const { id: taskId } = asTask(await client.sendMessage(saying('hello')));
+    const config = { tenant: '', id: '', taskId, url: 'http://127.0.0.1:9/', token: '', authentication: undefined };
+    const made = client.createTaskPushNotificationConfig(config);
+    await t.throwsAsync(made, { instanceOf: UnsupportedOperationError });
+    const listed = await client.listTaskPushNotificationConfig({ tenant: '', taskId, pageSize: 0, pageToken: '' });
+    t.deepEqual(listed.configs, []);
   });
 
   test(`the extended card lists the tools of the agent: ${binding}`, async (t) => {

@@ -17,17 +17,19 @@ interface Following extends Pick<EndpointRequest, 'owner' | 'rpc' | 'origin'> {
   readonly agent: string;
   /** Whether the stream begins with this run of the task. */
   readonly isFirst: boolean;
+  /** That run as it stood when the stream was asked for; absent: the stream begins with it as it was accepted. */
+  readonly stood?: Run | undefined;
   /** The task as it was begun, where the record need not be read for it. */
   readonly known?: Task | undefined;
 }
 
 /** The events of the task in place of those of its run. Streams of one `name` have the same bytes. */
 export const inResponses = (
-  { owner, origin, runId, taskId, agent, rpc, isFirst, known }: Following,
+  { owner, origin, runId, taskId, agent, rpc, isFirst, stood, known }: Following,
   services: Services,
 ): StreamExtras =>
   framed<StreamResponse>({
-    name: `a2a ${String(isFirst)} ${JSON.stringify(rpc?.id)} ${origin()}`,
+    name: `a2a ${String(isFirst)} ${stood ? `${stood.status} ${String(stood.updatedAt)}` : ''} ${JSON.stringify(rpc?.id)} ${origin()}`,
     begin: ({ threadId: contextId }, call) =>
       createTaskFrames({
         ids: { taskId, contextId },
@@ -38,18 +40,36 @@ export const inResponses = (
             if (known) return known;
             const request = { owner, origin, call: () => call };
             const runs = await runsOfTask(request, { taskId, agent }, services);
-            return readTask(request, upTo(runs, runId), { output: 'before' }, services);
+            return readTask(request, upTo(runs, runId, stood), { output: 'before' }, services);
           },
         }),
       }),
     encode: (responses, { seq }, skipped) => encodeResponses(responses, { runId, seq, skipped, rpc }),
   });
 
-/** The runs of a task until the one that is followed, as it was when it was accepted. */
-function upTo([first, ...others]: TaskRuns, runId: string): TaskRuns {
+/** The end of a task whose question was cancelled, or whose thread went on: it stands in no event of the run that asked. */
+export const canceledResponse = (
+  { rpc, runId, taskId }: Pick<Following, 'rpc' | 'runId' | 'taskId'>,
+  at: number,
+): StreamExtras =>
+  framed<StreamResponse>({
+    name: `a2a canceled ${JSON.stringify(rpc?.id)} ${String(at)}`,
+    begin:
+      ({ threadId: contextId }) =>
+      ({ kind }) => {
+        const status = { state: 'TASK_STATE_CANCELED', timestamp: new Date(at).toISOString() };
+        return Promise.resolve(kind === 'on_chain_end' ? [{ statusUpdate: { taskId, contextId, status } }] : []);
+      },
+    encode: (responses, { seq }, skipped) => encodeResponses(responses, { runId, seq, skipped, rpc }),
+  });
+
+/** The runs of a task until the one that is followed, as that stood. */
+function upTo([first, ...others]: TaskRuns, runId: string, stood?: Run): TaskRuns {
   const runs = [first, ...others];
   const last = runs.findIndex((run) => run.runId === runId);
-  const [one = first, ...rest] = runs.slice(0, last + 1).map((run) => (run.runId === runId ? accepted(run) : run));
+  const [one = first, ...rest] = runs
+    .slice(0, last + 1)
+    .map((run) => (run.runId === runId ? (stood ?? accepted(run)) : run));
   return [one, ...rest];
 }
 

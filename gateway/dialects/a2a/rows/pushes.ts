@@ -1,4 +1,5 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { isOpen } from '@agent-workflow/protos/lists';
 import { pushBounds, readPushes, toPushesJson, type PushConfig } from '@agent-workflow/protos/task-pushes';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
@@ -21,6 +22,8 @@ export async function toConfig(
   { execution }: Pick<Services, 'execution'>,
 ): Promise<PushConfig> {
   const { id = '', token = '', authentication } = given;
+  checkHeaderText(token, [...loc, 'token']);
+  checkHeaderText(authentication?.credentials ?? '', [...loc, 'authentication', 'credentials']);
   const url = webhookUrlOf(given.url, [...loc, 'url']);
   await execution.checkTools({ tools: [], webhookJson: JSON.stringify({ url }) }, call()).catch((error: unknown) => {
     const [detail] = isServiceError(error, 'Invalid') ? error.details : [];
@@ -36,6 +39,11 @@ export async function toConfig(
       },
     }),
   };
+}
+
+/** @throws Invalid for what no header may hold */
+function checkHeaderText(text: string, loc: Loc): void {
+  if (!/^[\x20-\x7e]*$/.test(text)) throw invalidAt(loc, 'must be visible ASCII characters and spaces');
 }
 
 /** Changes the addresses of a task. @returns what `change` gives of them */
@@ -111,9 +119,26 @@ const createPush = endpoint({
     if (given !== '' && given !== taskId) throw invalidAt(['body', 'taskId'], 'must be that of the path, or absent');
     const config = await toConfig(request, request.input, ['body'], services);
     await changePushes(request, taskId, withConfig(config, ['body']), services);
+    await refuseEnded(request, config, services);
     return JSON.stringify(shown(config, taskId));
   },
 });
+
+/** Takes an address back whose task has ended: nothing would be sent to it. One that ends after this look has it. @throws UnsupportedOperation */
+async function refuseEnded(request: EndpointRequest<Named>, { id }: PushConfig, services: Calls): Promise<void> {
+  const { agent, run_id: taskId } = request.params;
+  const { status } = (await runsOfTask(request, { taskId, agent }, services)).at(-1) ?? {};
+  if (status === undefined || isOpen(status) || status === 'interrupted') return;
+  await changePushes(request, taskId, without(id), services);
+  throw a2aError('UNSUPPORTED_OPERATION', `task "${taskId}" has ended: read it`);
+}
+
+const without =
+  (id: string) =>
+  (configs: readonly PushConfig[]): readonly PushConfig[] => {
+    const others = configs.filter((config) => config.id !== id);
+    return others.length === configs.length ? configs : others;
+  };
 
 const getPush = endpoint({
   name: 'a2aGetPush',
@@ -153,11 +178,7 @@ const deletePush = endpoint({
   handle: async (request, services) => {
     const taskId = await requireTask(request, services);
     const { config } = request.params;
-    const without = (configs: readonly PushConfig[]): readonly PushConfig[] => {
-      const others = configs.filter(({ id }) => id !== config);
-      return others.length === configs.length ? configs : others;
-    };
-    await changePushes(request, taskId, without, services);
+    await changePushes(request, taskId, without(config), services);
     return '{}';
   },
 });

@@ -1,3 +1,4 @@
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { RunStatus } from '@agent-workflow/protos/lists';
 import { readTime } from '@agent-workflow/protos/message';
 import type { Run } from '@agent-workflow/protos/threads';
@@ -89,7 +90,9 @@ async function readPage(
   const page =
     contextId === ''
       ? await threads.listOwnRuns({ owner, agent, limit, statuses: statuses ?? [], ...at }, call())
-      : await threads.listRuns({ owner, threadId: contextId, limit, offset: 0, ...at }, call());
+      : await undefinedIfNotFound(threads.listRuns({ owner, threadId: contextId, limit, offset: 0, ...at }, call()));
+  // A client may list the tasks of a context before it begins one there.
+  if (!page) return { lasts: [], cursor: undefined };
   const lasts: Run[] = [];
   for (const found of page.runs) {
     // One that is answered is no last one.

@@ -7,7 +7,7 @@ import { endpoint, type Services } from '../../common/services.ts';
 import { a2aError } from '../replies/reasons.ts';
 import { TaskParams } from '../schemas/common.ts';
 import { CancelTask, GetTask, SubscribeToTask } from '../schemas/tasks.ts';
-import { inResponses, streamMs } from './followed.ts';
+import { canceledResponse, inResponses, streamMs } from './followed.ts';
 import { readTask, runsOfTask, type TaskRuns } from './read-task.ts';
 
 const getTask = endpoint({
@@ -97,9 +97,20 @@ async function* followed(request: Subscribing, first: Run, services: Services): 
   let run: Run | undefined = first;
   while (run) {
     const { runId } = run;
-    const extras = inResponses({ owner, origin, runId, taskId, agent, rpc, isFirst: run === first }, services);
+    const isFirst = run === first;
+    const begun = isFirst ? { isFirst, stood: first } : { isFirst };
+    const extras = inResponses({ owner, origin, runId, taskId, agent, rpc, ...begun }, services);
     yield { follow: { owner, runId, after: 0 }, call, extras };
     run = await nextOf(reading, { taskId, agent, runId }, services);
+    if (run || call.signal.aborted) continue;
+    const lost = lastOf(await runsOfTask(reading, { taskId, agent }, services));
+    const asked = await services.threads.getRun({ owner, runId }, call);
+    if (lost.status === 'stopped' && asked.status === 'interrupted')
+      yield {
+        follow: { owner, runId, after: 0 },
+        call,
+        extras: canceledResponse({ rpc, runId, taskId }, lost.updatedAt),
+      };
   }
 }
 

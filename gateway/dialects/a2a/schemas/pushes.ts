@@ -2,8 +2,8 @@ import type { Static } from 'typebox';
 import { Type } from '../../common/builders.ts';
 import { Id, JsonObject, TaskParams } from './common.ts';
 
-/** Visible ASCII and spaces: it becomes a header. */
-const HeaderText = Type.String({ maxLength: 4096, pattern: '^[\\x20-\\x7e]*$' });
+/** It becomes a header: what it may hold is checked where it is kept. */
+const HeaderText = Type.String({ maxLength: 4096 });
 
 export const CreatePush = Type.Object({
   tenant: Type.Optional(Id),
