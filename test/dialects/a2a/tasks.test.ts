@@ -65,7 +65,7 @@ for (const binding of bindings) {
   });
 
   for (const ending of ['cancelled', 'passed over'] as const)
-    test(`a subscriber hears the end of a task whose question is ${ending}: ${binding}`, async (t) => {
+    test(`a subscriber gets the end of a task whose question is ${ending}: ${binding}`, async (t) => {
       const client = await service.client('recorded', binding);
       const asked = asTask(await client.sendMessage(saying('ask')));
       const stream = client.resubscribeTask({ tenant: '', id: asked.id })[Symbol.asyncIterator]();

@@ -124,7 +124,7 @@ const createPush = endpoint({
   },
 });
 
-/** Takes an address back whose task has ended: nothing would be sent to it. One that ends after this look has it. @throws UnsupportedOperation */
+/** Takes an address back whose task has ended: nothing would be sent to it. One that ends later gets its end. @throws UnsupportedOperation */
 async function refuseEnded(request: EndpointRequest<Named>, { id }: PushConfig, services: Calls): Promise<void> {
   const { agent, run_id: taskId } = request.params;
   const { status } = (await runsOfTask(request, { taskId, agent }, services)).at(-1) ?? {};
