@@ -385,9 +385,10 @@ const expectedOf = (row: Row, [, thread]: Kind): number => {
   if (row.answer === 'socket') return 422;
   if (typeof row.access === 'object' && row.access.resource === 'agents') return 403;
   if (row.name === 'a2aGetPush') return 404;
-  // A task that has ended is neither cancelled nor followed.
+  // A task that has ended is neither cancelled nor followed, and takes no address.
   if (row.name === 'a2aCancelTask') return 400;
-  if (row.name === 'a2aSubscribeToTask') return thread === threadKinds['that waits for a tool'] ? 200 : 400;
+  if (row.name === 'a2aSubscribeToTask' || row.name === 'a2aCreatePush')
+    return thread === threadKinds['that waits for a tool'] ? 200 : 400;
   // An event is taken by its signature, and not by credentials.
   if (row.name === 'receiveEvent') return 401;
   return row.name === 'waitForRun' && thread === threadKinds['whose run failed'] ? 500 : row.status;
