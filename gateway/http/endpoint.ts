@@ -46,6 +46,8 @@ export interface Row extends Route {
   readonly takesQuery?: true;
   /** It starts a run, whose id is made from an `Idempotency-Key`. */
   readonly startsRun?: boolean;
+  /** For other inputs it starts none: an `Idempotency-Key` means nothing there, and a reply that is stored may name no run. */
+  readonly mayStartRun?: (input: never) => boolean;
   /** Although it has a body it changes nothing. */
   readonly isRead?: true;
   /** The thread of its path need not be there yet. */

@@ -202,7 +202,8 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
     const stored = cached?.replyJson ?? begun?.replyJson;
     // A stored refusal is thrown here: its request has made no run whose deletion could count.
     const earlier = stored && fromStored(jsonText(stored));
-    if (stored) await checkNotDeleted(ctx, idempotent, begun, call);
+    if (stored && !(idempotent.mayStartNone && earlier !== undefined))
+      await checkNotDeleted(ctx, idempotent, begun, call);
     if (earlier !== undefined) return earlier;
 
     const markAccepted = async (): Promise<void> => {

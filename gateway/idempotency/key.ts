@@ -11,6 +11,8 @@ export interface IdempotentRequest {
   readonly bodyHash: string;
   /** A repeated request that starts a run follows the run at once; it does not wait for the reply to the first. */
   readonly startsRun: boolean;
+  /** Some of its requests start none: a reply that was stored stands for itself. */
+  readonly mayStartNone?: true;
 }
 
 /** What an `Idempotency-Key` looks like: 1 to 255 visible ASCII characters. */

@@ -119,8 +119,10 @@ function answerer<Services>(
   const isRead = !changes(row);
   return async (ctx) => {
     const calls = callsOf(ctx, config.CALL_TIMEOUT_MS);
-    const hasKey = takesKey && ctx.req.headers['idempotency-key'] !== undefined;
-    const idempotent = hasKey ? readIdempotencyKey(ctx, startsRun) : undefined;
+    const mayTake = takesKey && row.mayStartRun?.(ctx.state.input as never) !== false;
+    const hasKey = mayTake && ctx.req.headers['idempotency-key'] !== undefined;
+    const read = hasKey ? readIdempotencyKey(ctx, startsRun) : undefined;
+    const idempotent = read && row.mayStartRun ? { ...read, mayStartNone: true as const } : read;
     const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms, proxyHops });
     if (takesBytes !== undefined) Object.assign(request, { received: receivedOf(ctx, takesBytes, takeRequest) });
     const reply = await (idempotent

@@ -293,6 +293,14 @@ const tools: Readonly<Record<string, Served>> = {
     ],
     end: (_call, answers, { emit }) => emit(typed(answers, 'confirm')['confirm'] === true ? 'deleted' : 'kept'),
   },
+  delete_three: {
+    tool: { task: true },
+    rounds: () =>
+      ['A', 'B', 'C'].map((file) => ({
+        confirm: elicitation(`Delete ${file}?`, objectOf({ confirm: { type: 'boolean' } }, [])),
+      })),
+    end: emits('all were asked'),
+  },
   multi_input: {
     tool: { task: true },
     rounds: () => [

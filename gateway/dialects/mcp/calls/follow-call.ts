@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { fromUnknown, ServiceError } from '@agent-workflow/kit/errors';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { RunStream, ThreadStream } from '../../../http/endpoint.ts';
@@ -6,7 +7,7 @@ import { framed } from '../../common/framed.ts';
 import type { Services } from '../../common/services.ts';
 import type { Client } from '../wire/client.ts';
 import type { Fields } from '../wire/fields.ts';
-import { errorBody, missingCapability } from '../wire/rpc-error.ts';
+import { errorBody, invalidParams, missingCapability } from '../wire/rpc-error.ts';
 import { cached, toReply } from '../wire/reply.ts';
 import { isCancelled } from './cancel-run.ts';
 import type { KeptCall } from './kept-call.ts';
@@ -69,7 +70,8 @@ async function* runsOf(
   { current, place }: { readonly current: { runId: string }; readonly place: Place },
   services: Services,
 ): AsyncGenerator<RunStream> {
-  const { owner, call } = following.request;
+  const { client, request } = following;
+  const { owner, call } = request;
   const replies = { ...following.replies };
   const notify = createNotifications({
     progressToken: following.progressToken,
@@ -78,23 +80,57 @@ async function* runsOf(
   let { after, justStarted } = place;
   for (;;) {
     const { runId } = current;
-    const step: { next?: Next } = {};
+    const step: Step = { seq: 0 };
     yield {
       follow: { owner, runId, after, justStarted },
       call: call(streamMs),
       extras: framed<Fields>({
         name: `mcp ${crypto.randomUUID()}`,
-        begin: (scope) => createMessages({ following, runId, scope, replies, notify, step }, services),
+        begin: (scope) => {
+          const toMessages = createMessages({ following, runId, scope, replies, notify, step }, services);
+          return (event) => {
+            step.seq = event.seq;
+            return toMessages(event);
+          };
+        },
         encode: (messages, { seq }) => encodeMessages(messages, toEventId(following, { runId, seq })),
       }),
     };
-    const next = await step.next?.();
+    const next = await step.next?.().catch(refusalIn);
+    if (next instanceof ServiceError) {
+      // Its last event once more, which stands for the reply now.
+      const reply = toReply(following.id, failed(following, next), client);
+      const extras = framed<Fields>({
+        name: `mcp ${crypto.randomUUID()}`,
+        begin: () => () => Promise.resolve([reply]),
+        encode: (messages) => encodeMessages(messages, undefined),
+      });
+      yield { follow: { owner, runId, after: step.seq - 1, justStarted: false }, call: call(streamMs), extras };
+      return;
+    }
     if (next === undefined) return;
     current.runId = next;
     after = 0;
     justStarted = false;
   }
 }
+
+/** What comes behind a run. */
+interface Step {
+  next?: Next;
+  /** The number of the last event that was read. */
+  seq: number;
+}
+
+/** An error that ends a call with a reply. @throws any other */
+function refusalIn(error: unknown): ServiceError {
+  const known = fromUnknown(error);
+  if (!['BadRequest', 'Invalid', 'Conflict'].includes(known.code)) throw error;
+  return known;
+}
+
+const failed = ({ call: { asked } }: Following, { message }: ServiceError) =>
+  asked.method === 'tools/call' ? { result: toolError(message) } : { error: errorBody(invalidParams(message)) };
 
 interface Messages {
   readonly following: Following;
@@ -103,7 +139,7 @@ interface Messages {
   readonly replies: Record<string, unknown>;
   /** Of all runs of the call: progress only grows. */
   readonly notify: (event: RunEvent) => readonly Fields[];
-  readonly step: { next?: Next };
+  readonly step: Step;
 }
 
 function createMessages(
@@ -171,8 +207,11 @@ async function answeredRun(
   for (let ms = firstPollMs; Date.now() < deadline; ms = Math.min(2 * ms, mostPollMs)) {
     await delay(ms, undefined, { signal });
     const thread = await threads.getThread({ owner, threadId }, call());
-    if (thread.runId !== runId) return (await threads.getRun({ owner, runId }, call())).resumedBy;
     if (isCancelled(runId, thread)) return undefined;
+    if (thread.runId === runId) continue;
+    const { resumedBy } = await threads.getRun({ owner, runId }, call());
+    if (resumedBy === undefined) throw invalidParams('the thread went on without an answer to what was asked');
+    return resumedBy;
   }
   return undefined;
 }

@@ -91,7 +91,10 @@ function fits({ action, content }: Fields, { required }: Fields): boolean {
   if (!actions.has(action)) return false;
   if (action !== 'accept') return true;
   if (content !== undefined && !isObject(content)) return false;
-  return !Array.isArray(required) || required.every((name) => Object.hasOwn(fieldsOf(content), String(name)));
+  return (
+    !Array.isArray(required) ||
+    required.every((name) => typeof name !== 'string' || Object.hasOwn(fieldsOf(content), name))
+  );
 }
 
 /** Of these questions those that replies answer, as the run takes them. */

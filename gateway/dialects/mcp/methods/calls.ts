@@ -3,9 +3,10 @@ import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { ThreadStream } from '../../../http/endpoint.ts';
-import { idMaker } from '../../../idempotency/index.ts';
+import { messageKeyed } from '../../../idempotency/index.ts';
 import type { Services } from '../../common/services.ts';
 import { askedOfTool, digestOf, type Asked } from '../calls/asked.ts';
+import { isCancelled } from '../calls/cancel-run.ts';
 import { followCall } from '../calls/follow-call.ts';
 import { keptCall, keptOf } from '../calls/kept-call.ts';
 import { toolError, toOutcome } from '../calls/outcome.ts';
@@ -15,7 +16,7 @@ import { answerCall, startCall, type Starting } from '../calls/start-call.ts';
 import { offersOf } from '../offers/offers.ts';
 import { checkArgumentHeaders, tasksExtension } from '../wire/client.ts';
 import { fieldsOf, isObject, textIn, type Fields } from '../wire/fields.ts';
-import { invalidParams, missingCapability } from '../wire/rpc-error.ts';
+import { invalidParams, missingCapability, RpcError, rpcCodes } from '../wire/rpc-error.ts';
 import { listOffered } from './lists.ts';
 import { memoryTools } from './memory-tools.ts';
 import { authorize, invoking, type McpRequest, type Method } from './method.ts';
@@ -38,7 +39,7 @@ export const callTool: Method = async (given, services) => {
   const tool = tools.get(textIn(params['name']) ?? '');
   const ofMemory = tool ? undefined : memoryTools(services).find(({ shown }) => shown['name'] === params['name']);
   if (ofMemory) return ofMemory.call(request, fieldsOf(params['arguments']), services);
-  if (!tool) throw invalidParams(`there is no tool "${String(params['name']).slice(0, 128)}"`);
+  if (!tool) throw invalidParams(`there is no tool "${(textIn(params['name']) ?? '').slice(0, 128)}"`);
   if (params['arguments'] !== undefined && !isObject(params['arguments']))
     throw invalidParams('arguments must be an object');
   const asked = askedOfTool(tool, fieldsOf(params['arguments']));
@@ -71,9 +72,9 @@ async function callAsTask(
   let started: Pick<StartReply, 'runId' | 'threadId' | 'end'>;
   if (state === undefined) started = await startCall(asked, client, starting, services);
   else {
-    const run = await askingRun(asked, textIn(state) ?? '', given, services);
+    const { run, takesReplies } = await askingRun(asked, textIn(state) ?? '', given, services);
     const requests = toInputRequests(run.end ? (JSON.parse(run.end.interruptsJson ?? '[]') as Question[]) : []);
-    const answers = answersIn(requests, fieldsOf(params['inputResponses']));
+    const answers = takesReplies ? answersIn(requests, fieldsOf(params['inputResponses'])) : {};
     const isAnswered = Object.keys(answers).length > 0;
     if (requests.size > 0 && !isAnswered) return inputRequired(requests, run.runId);
     started = isAnswered
@@ -81,7 +82,8 @@ async function callAsTask(
       : { runId: run.runId, threadId: run.threadId };
   }
   given.request.releaseInput();
-  await given.request.markAccepted();
+  // The answer of a task is known by what it answers.
+  if (state === undefined) await given.request.markAccepted();
   const { runId, threadId, end } = started;
   const read = end && runEndOf(end);
   if (read?.kind === 'asks' && inputFirst) {
@@ -111,33 +113,63 @@ export async function runCall(asked: Asked, given: McpRequest, services: Service
     replies: fieldsOf(params['inputResponses']),
   };
   if (client.isModern && state !== undefined) {
-    const { runId } = await askingRun(asked, textIn(state) ?? '', given, services);
+    const { run, takesReplies } = await askingRun(asked, textIn(state) ?? '', given, services);
     given.request.releaseInput();
-    return followCall(following, { runId, after: 0, justStarted: false }, services);
+    const place = { runId: run.runId, after: 0, justStarted: false };
+    return followCall({ ...following, ...(!takesReplies && { replies: {} }) }, place, services);
   }
   const { runId, status } = await startCall(asked, client, { request }, services);
+  await checkSameCall(asked, { request: given.request, client, runId }, services);
   given.request.releaseInput();
   await given.request.markAccepted();
   return followCall(following, { runId, after: 0, justStarted: isOpen(status) }, services);
 }
 
+/** The run from which a call goes on, and whether replies of its client are to what that run has asked. */
+interface Asking {
+  readonly run: Run;
+  readonly takesReplies: boolean;
+}
+
 /**
- * The run that has asked, or the one that has its answers already. The record says for which call it was: a state that is another's, or that of another
- * call, is refused. @throws RpcError
+ * The run that has asked, or the one that has its answers already: replies were not to the questions of that one. The record says for which call it was:
+ * a state that is another's, that of another call, or one whose question was given up is refused. @throws RpcError, PermissionDenied
  */
 async function askingRun(
   asked: Asked,
   runId: string,
-  { request: { owner, call } }: McpRequest,
-  { threads }: Pick<Services, 'threads'>,
-): Promise<Run> {
+  { request }: McpRequest,
+  services: Pick<Services, 'threads' | 'authorizeRun'>,
+): Promise<Asking> {
+  const { owner, call } = request;
+  const { threads } = services;
   const refused = () => invalidParams('requestState is none that this call was given');
   const run = await threads.getRun({ owner, runId }, call()).catch((error: unknown) => {
     throw isServiceError(error, 'NotFound') || isServiceError(error, 'Invalid') ? refused() : error;
   });
   const kept = await keptCall(run, threads, call());
   if (run.agent !== asked.agent || kept.digest !== digestOf(asked)) throw refused();
-  return run.resumedBy === undefined ? run : threads.getRun({ owner, runId: run.resumedBy }, call());
+  await authorize(request, invoking, { run_id: run.runId }, services);
+  if (run.resumedBy !== undefined)
+    return { run: await threads.getRun({ owner, runId: run.resumedBy }, call()), takesReplies: false };
+  if (run.end?.interruptsJson !== undefined) {
+    const thread = await threads.getThread({ owner, threadId: run.threadId }, call());
+    if (isCancelled(run.runId, thread)) throw invalidParams('what requestState names was cancelled');
+  }
+  return { run, takesReplies: true };
+}
+
+/** The id of a request of a session names one call: the run of another is not its reply. @throws RpcError */
+async function checkSameCall(
+  asked: Asked,
+  { request, client, runId }: Pick<McpRequest, 'request' | 'client'> & { readonly runId: string },
+  { threads }: Pick<Services, 'threads'>,
+): Promise<void> {
+  const { owner, call, idempotency } = request;
+  if (client.session === undefined || idempotency.onceKey !== undefined) return;
+  const { digest } = await keptCall({ owner, runId, agent: asked.agent }, threads, call());
+  if (digest !== digestOf(asked))
+    throw new RpcError(rpcCodes.invalidRequest, 'the id of this request was used in this session for another call');
 }
 
 /** The request for a run, with the agent for which it was allowed. */
@@ -155,6 +187,10 @@ export function requestIds(
   session: string,
   id: string | number,
 ): Pick<Starting, 'newId' | 'idempotency'> {
-  const key = JSON.stringify([owner, session, id]);
-  return { newId: idMaker({ key }), idempotency: { onceKey: key } };
+  const texts = ['mcp request', session, JSON.stringify(id)];
+  const { newId, idempotency } = messageKeyed({ owner, newId: unkeyed, idempotency: {} }, texts);
+  return { newId, idempotency };
 }
+
+/** Is replaced with the ids of the key. */
+const unkeyed = (what: string): string => what;

@@ -20,7 +20,7 @@ export const initialize: Method = ({ request, params }) => {
   request.addReplyHeaders({ 'Mcp-Session-Id': toSession(fieldsOf(params['capabilities'])) });
   return Promise.resolve<Fields>({
     protocolVersion: known,
-    capabilities: { ...features, resources: { subscribe: true }, logging: {} },
+    capabilities: { ...features, resources: {}, logging: {} },
     serverInfo: server,
     instructions,
   });
@@ -43,6 +43,7 @@ export const ping: Method = () => Promise.resolve({});
 
 /** Takes a level and keeps none, because no replica keeps sessions: nodes say what they log. @throws RpcError for what is no level */
 export const setLevel: Method = ({ params }) => {
-  if (!logLevels.includes(String(params['level']))) throw invalidParams(`level must be one of ${logLevels.join(', ')}`);
+  if (!logLevels.includes(textIn(params['level']) ?? ''))
+    throw invalidParams(`level must be one of ${logLevels.join(', ')}`);
   return Promise.resolve({});
 };

@@ -95,9 +95,9 @@ async function ofAssistant(
   if (id === '') throw noPrompt();
   const assistant = await undefinedIfNotFound(getAssistant(services.threads, { owner, id }, call));
   if (!assistant) throw noPrompt();
-  await authorize(request, readingAssistants, {}, services);
-  if (message === undefined) throw invalidParams('the argument "message" is required');
   const { agent, description } = assistant;
+  await authorize(request, readingAssistants, { ...(agent !== undefined && { agent }) }, services);
+  if (message === undefined) throw invalidParams('the argument "message" is required');
   const tool = agent === undefined ? 'the tool of the agent' : `the tool "${agent}"`;
   const text = `Ask ${tool} with the assistant_id "${id}":\n\n${message}`;
   return {

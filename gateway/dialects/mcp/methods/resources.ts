@@ -62,7 +62,9 @@ export const readResource: Method = async (given, services) => {
 export const subscribe: Method = async (given, services) => {
   const uri = uriIn(given);
   const offers = await offersOf(services.execution, given.request.call);
-  if (!askedOf(offers, uri)) throw noResource(given, uri);
+  const asked = askedOf(offers, uri);
+  const agents = await readableAgents(given.request, asked ? [asked.agent] : [], services);
+  if (!asked || !agents.has(asked.agent)) throw noResource(given, uri);
   return {};
 };
 

@@ -66,12 +66,26 @@ async function readOffer(execution: Execution, { name, description }: Agent, cal
   };
 }
 
-/** Definitions of other teams may hold anything: what is no object is left out. */
-const list = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isObject) : []);
+/** Definitions of other teams may hold anything: what is no object is left out, and so is a field of another type than clients take. */
+const list = (value: unknown): readonly Fields[] =>
+  Array.isArray(value) ? value.filter(isObject).map((shown) => fitting(shown)) : [];
+
+const texts: ReadonlySet<string> = new Set(['title', 'description', 'mimeType']);
+const objects: ReadonlySet<string> = new Set(['annotations', '_meta']);
+
+/** One field that does not fit would have clients refuse the lists of all agents. */
+const fitting = (shown: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(shown).filter(([name, value]) => {
+      if (texts.has(name)) return typeof value === 'string';
+      if (name === 'outputSchema') return fieldsOf(value)['type'] === 'object';
+      return !objects.has(name) || isObject(value);
+    }),
+  );
 
 function toTool(agent: string, { needs, task, inputFirst, ...shown }: Fields): readonly OfferedTool[] {
   const name = textIn(shown['name']);
-  if (name === undefined || !isObject(shown['inputSchema'])) return [];
+  if (name === undefined || fieldsOf(shown['inputSchema'])['type'] !== 'object') return [];
   return [
     {
       ...{
@@ -93,8 +107,11 @@ function joined(all: readonly AgentOffer[]): Offers {
     readonly prompts: Map<string, OfferedPrompt>;
     readonly resources: Map<string, OfferedResource>;
   };
+  const own = new Set(all.flatMap(({ tools }) => tools.flatMap(({ isAgent, name }) => (isAgent ? [name] : []))));
   for (const { tools, prompts, resources } of all) {
-    for (const tool of tools) if (!offers.tools.has(tool.name)) offers.tools.set(tool.name, tool);
+    // An agent keeps its name, whatever others offer.
+    for (const tool of tools.filter(({ isAgent, name }) => isAgent || !own.has(name)))
+      if (!offers.tools.has(tool.name)) offers.tools.set(tool.name, tool);
     for (const prompt of prompts) if (!offers.prompts.has(prompt.name)) offers.prompts.set(prompt.name, prompt);
     for (const one of resources) if (!offers.resources.has(one.uri)) offers.resources.set(one.uri, one);
   }

@@ -34,10 +34,13 @@ const send = endpoint({
   startsRun: true,
   access: 'every caller',
   mayStream: ({ method }: RpcMessage) => streamed.has(method),
+  mayStartRun: ({ method }: RpcMessage) => streamed.has(method),
   input: RpcMessage,
   handle: async (request, services) => {
     const { input } = request;
     const id = idIn(input.id);
+    const fault = faultOf(input);
+    if (fault !== undefined) return refused(request, id ?? null, new RpcError(rpcCodes.invalidRequest, fault, bad));
     if (typeof input.method === 'string' && id !== undefined) return reply(request, id, services);
     if (typeof input.method !== 'string' && !isReply(input))
       return refused(request, null, new RpcError(rpcCodes.invalidRequest, 'this is no message of JSON-RPC', bad));
@@ -48,6 +51,21 @@ const send = endpoint({
 });
 
 const bad = { status: 400 };
+
+/** The largest id and token of a request, in bytes: each event of its stream repeats them. */
+const mostIdBytes = 256;
+
+const isLong = (value: unknown): boolean => typeof value === 'string' && Buffer.byteLength(value) > mostIdBytes;
+
+/** Why a message is none; `undefined` for one. */
+function faultOf(input: RpcMessage): string | undefined {
+  if (input.jsonrpc !== '2.0') return 'jsonrpc must be "2.0"';
+  if (input.method === undefined) return undefined;
+  if ('id' in input && idIn(input.id) === undefined) return 'id must be a text or an integer';
+  const { progressToken } = fieldsOf(fieldsOf(input.params)['_meta']);
+  if (isLong(input.id)) return `id must have at most ${String(mostIdBytes)} bytes`;
+  return isLong(progressToken) ? `progressToken must have at most ${String(mostIdBytes)} bytes` : undefined;
+}
 
 /** The reply to a request: JSON, or the messages of a run up to it. */
 async function reply(request: Request, id: string | number, services: Services): Promise<string | ThreadStream> {
@@ -132,7 +150,12 @@ async function answered(request: Request, services: Services): Promise<void> {
   // What does not fit a question that takes no such answer is the answer, too.
   const given =
     Object.keys(answers).length > 0 ? answers : Object.fromEntries(questions.map(({ id }) => [id, givenUp]));
-  await answerCall(run, given, kept, { request: { ...request, agent } }, services);
+  await answerCall(run, given, kept, { request: { ...request, agent } }, services).catch(undefinedIfAnswered);
+}
+
+function undefinedIfAnswered(error: unknown): undefined {
+  if (error instanceof RpcError) return undefined;
+  throw error;
 }
 
 /** The reply to a question that was given up. */
