@@ -117,16 +117,6 @@ async def drive(binding):
         recorded = await client_of("recorded", False)
         asked = await last_task(recorded.send_message(SendMessageRequest(message=saying("ask"))))
         same(asked.status.state, TaskState.TASK_STATE_INPUT_REQUIRED, named("a question"))
-        yes = saying("yes", task_id=asked.id, context_id=asked.context_id)
-        answered = await last_task(recorded.send_message(SendMessageRequest(message=yes)))
-        same((answered.id, text_of(answered)[-1]), (asked.id, "you said yes"), named("an answer"))
-        again = await last_task(recorded.send_message(SendMessageRequest(message=yes)))
-        same(again, answered, named("the same answer again"))
-        late = recorded.send_message(SendMessageRequest(message=saying("no", task_id=asked.id)))
-        await refused(last_task(late), UnsupportedOperationError, named("an answer to a task that has ended"))
-        listed = await recorded.list_tasks(ListTasksRequest(context_id=asked.context_id))
-        same(([each.id for each in listed.tasks], listed.total_size), ([asked.id], 1), named("list_tasks"))
-
         config = TaskPushNotificationConfig(task_id=asked.id, id="mine", url="https://example.com/hook", token="t")
         made = await recorded.create_task_push_notification_config(config)
         same((made.id, made.task_id, made.token), ("mine", asked.id, "t"), named("create_task_push_notification_config"))
@@ -137,6 +127,15 @@ async def drive(binding):
         same(len((await recorded.list_task_push_notification_configs(of_task)).configs), 1, named("list_task_push_notification_configs"))
         await recorded.delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest(**key))
         same(len((await recorded.list_task_push_notification_configs(of_task)).configs), 0, named("delete_task_push_notification_config"))
+        yes = saying("yes", task_id=asked.id, context_id=asked.context_id)
+        answered = await last_task(recorded.send_message(SendMessageRequest(message=yes)))
+        same((answered.id, text_of(answered)[-1]), (asked.id, "you said yes"), named("an answer"))
+        again = await last_task(recorded.send_message(SendMessageRequest(message=yes)))
+        same(again, answered, named("the same answer again"))
+        late = recorded.send_message(SendMessageRequest(message=saying("no", task_id=asked.id)))
+        await refused(last_task(late), UnsupportedOperationError, named("an answer to a task that has ended"))
+        listed = await recorded.list_tasks(ListTasksRequest(context_id=asked.context_id))
+        same(([each.id for each in listed.tasks], listed.total_size), ([asked.id], 1), named("list_tasks"))
 
 
 async def main():
