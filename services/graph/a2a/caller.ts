@@ -6,7 +6,7 @@ import { isObject } from './object.ts';
 export interface A2aServer {
   /** The address of the agent, or of its card. */
   readonly url: string;
-  /** Sent with every request, for example a token. */
+  /** Sent with every request to the origin of `url`, for example a token: a card may name an address elsewhere. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The timeout of one request, in milliseconds: 30,000 unless given. */
   readonly timeoutMs?: number;
@@ -34,10 +34,11 @@ export function createCaller({ url, headers = {}, timeoutMs = 30_000 }: A2aServe
   let calls = 0;
 
   const send = async (to: string, signal: AbortSignal, body?: object): Promise<unknown> => {
+    const own = new URL(to).origin === new URL(url).origin ? headers : {};
     try {
       const reply = await fetch(to, {
         method: body ? 'POST' : 'GET',
-        headers: { ...(body && { 'content-type': 'application/json' }), 'a2a-version': version, ...headers },
+        headers: { ...(body && { 'content-type': 'application/json' }), 'a2a-version': version, ...own },
         ...(body && { body: JSON.stringify(body) }),
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
