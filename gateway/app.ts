@@ -5,6 +5,8 @@ import type { Registry } from '@agent-workflow/runtime/metrics';
 import type { Spans } from '@agent-workflow/runtime/spans';
 import type { IncomingMessage } from 'node:http';
 import Koa from 'koa';
+import { withRoles } from './access/roles.ts';
+import { noRoles, type AccessRules } from './access/rules.ts';
 import type { GatewayConfig } from './config.ts';
 import type { ServiceEndpoint, Services } from './dialects/common/services.ts';
 import { dialectsOf } from './dialects/dialects.ts';
@@ -47,7 +49,10 @@ export type App = Koa<RequestState> & {
   readonly takesSocket?: (request: IncomingMessage) => boolean;
 };
 
-type AppOptions = Omit<Services, 'openApi' | 'secured' | 'isLocal' | 'config' | 'authorizeRun' | 'mayTouch'> & {
+type AppOptions = Omit<
+  Services,
+  'openApi' | 'access' | 'secured' | 'isLocal' | 'config' | 'authorizeRun' | 'mayTouch'
+> & {
   readonly config: GatewayConfig;
   /** In which callers may speak; absent: ours, and those that the settings name. */
   readonly dialects?: Dialects<ServiceEndpoint> | undefined;
@@ -59,6 +64,8 @@ type AppOptions = Omit<Services, 'openApi' | 'secured' | 'isLocal' | 'config' | 
   readonly authenticate?: Authenticate;
   /** Absent: every caller may do everything. */
   readonly authorize?: Authorize;
+  /** Absent: nobody has a role. */
+  readonly access?: AccessRules;
   /** Whether everyone on this machine is let in, and nobody else. */
   readonly isLocal?: boolean;
   /** For the metrics of requests; absent: none. */
@@ -71,6 +78,7 @@ type AppOptions = Omit<Services, 'openApi' | 'secured' | 'isLocal' | 'config' | 
 export function createApp({
   authenticate = withoutAuthentication,
   authorize,
+  access = { ...noRoles, signsIn: authenticate !== withoutAuthentication },
   isLocal = false,
   counter: uncounted,
   replyCache,
@@ -83,6 +91,7 @@ export function createApp({
   const meters = registry?.make(gatewayMetrics([...rows, addressRoute, runFilesRoute]));
   const counter = meters ? countRefusals(uncounted, meters) : uncounted;
   const secured = authenticate !== withoutAuthentication;
+  const signIn = withRoles(authenticate, access);
   const limits = limitsOf(deps.config, counter, secured);
   const admission = createAdmission({
     limit: inFlightBytes(deps.config),
@@ -107,7 +116,7 @@ export function createApp({
   const routes = dialects.flatMap((dialect) => {
     const authorizeRun = runAuthorizer({ authorize, subjectOf, dialect });
     const openApi = describe(dialect);
-    const services = { ...deps, secured, isLocal, openApi, authorizeRun, mayTouch };
+    const services = { ...deps, access, secured, isLocal, openApi, authorizeRun, mayTouch };
     const options = { ...endpointOptions, dialect, services };
     const handled = dialect.rows.flatMap((row) =>
       [row, ...row.aliases].map((route) => ({ row, route, handle: endpointSteps(row, route, options) })),
@@ -136,9 +145,9 @@ export function createApp({
     secured ? refuseForeignPages(config, dialects) : refuseCrossSite(config),
     tokenHeaders(dialects),
     authentication({
-      authenticate,
+      authenticate: signIn,
       byAddress: byAddress(files),
-      byTicket: withTickets({ endpoints: rows, tickets: deps.tickets, authenticate }),
+      byTicket: withTickets({ endpoints: rows, tickets: deps.tickets, authenticate: signIn }),
     }),
     limits.requests,
     onlyFor(

@@ -4,6 +4,8 @@ import { beginProcess, toSecurity, type RunningProcess } from '@agent-workflow/r
 import { readServiceFile } from '@agent-workflow/runtime/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
+import { readRules } from './access/read-rules.ts';
+import { summaryOf } from './access/summary.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessChecks, gatewayProcessSettings, hostOf } from './config.ts';
 import { openFileStore, openFileSweep } from './files/index.ts';
@@ -30,6 +32,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'gateway', values, log, host, file }));
   const { registry, spans, health, calling } = observed;
+  const access = readRules(file);
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
   const threads = opened.use(connect('threads', values.THREADS_ADDRESS, security));
   const execution = opened.use(connect('execution', values.EXECUTION_ADDRESS, security));
@@ -49,6 +52,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
     readiness,
     ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
+    access,
   });
   // What is wrong around it is in the log from the start, and not with the first request. A check that runs at the end delays no drain.
   opened.use(watchReadiness(readiness));
@@ -60,7 +64,13 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   opened.use(observed.serving());
   const resources = opened.move();
   return {
-    startLines: [auth.summary, files.summary, ...observed.startLines, `gateway listens on ${server.url}`],
+    startLines: [
+      auth.summary,
+      ...summaryOf(access),
+      files.summary,
+      ...observed.startLines,
+      `gateway listens on ${server.url}`,
+    ],
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

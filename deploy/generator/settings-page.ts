@@ -64,6 +64,7 @@ and warns in one line of variables that have no effect on it: settings of other 
 | \`default_agent\` | The name of the agent that serves new threads whose first run names none. Of one agent it is that one; of several there is none unless it is named here. Where the file names no agents, a process in the role \`api\` serves those that are registered, and this may name one that is not registered yet |
 | \`auth\` | \`null\`: no authentication, one owner, and the service listens on the loopback unless \`HOST\` says otherwise. \`"jwt"\`: bearer tokens. \`{"method": "custom", "path": "<module>:<class>"}\`: your own backend |
 | \`authorization\` | \`<module>:<object>\`: a backend that decides what a caller may do; absent or \`null\`: everything, but \`agents:deploy\` (which revisions of an agent serve) only where the gateway listens on a loopback address |
+| \`access\` | Roles, and what they allow beside one's own things: \`{"claim": "roles", "roles": {"<name>": {"is": "approver", "agents": […], "nodes": […]}}, "knowledge": {"<scope>": {"read": […], "write": […]}}}\`; absent: nobody has a role. See [access](../gateway/access/README.md) |
 
 How tokens are checked and how backends are written: [gateway](../gateway/auth/authentication.md).
 `;

@@ -129,6 +129,7 @@ const serviceFile: Schema = {
       anyOf: [choice('jwt', 'none'), closed({ method: { const: 'custom' }, path: location }, ['method', 'path'])],
     },
     authorization: optionalLocation,
+    access: { type: 'object' },
   }),
   if: { properties: { agents: { minProperties: 1 } }, required: ['agents'] },
   then: { properties: { agent: { const: '' } } },

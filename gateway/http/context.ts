@@ -6,6 +6,8 @@ import type { Dialect, RpcState } from './dialect.ts';
 export interface Principal {
   readonly owner: string;
   readonly user?: Readonly<Record<string, unknown>>;
+  /** Names of roles of `service.json`; absent where there are none. */
+  readonly roles?: readonly string[];
 }
 
 /** The bytes that a body reserves of the bound on bytes in flight. */

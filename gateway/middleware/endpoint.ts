@@ -170,7 +170,7 @@ function toEndpointRequest(
 ): EndpointRequest {
   const { state, req, res } = ctx;
   const { params, input, requestId, principal, agent } = state;
-  const { owner, user } = principal;
+  const { owner, user, roles } = principal;
   const lastEventId = takesLastEventId ? req.headers['last-event-id'] : undefined;
   const request: { -readonly [name in keyof EndpointRequest]: EndpointRequest[name] } = {
     params,
@@ -178,6 +178,7 @@ function toEndpointRequest(
     requestId,
     owner,
     user,
+    ...(roles && { roles }),
     agent,
     expiresAt: state.expiresAt,
     call,

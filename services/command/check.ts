@@ -2,6 +2,8 @@ import { loadAgents } from '@agent-workflow/execution/agents/load';
 import type { RoutingChoice } from '@agent-workflow/execution/api/registration';
 import { registerFrom } from '@agent-workflow/execution/register';
 import { catchUncaughtErrors } from '@agent-workflow/execution/watchdog/watchdog';
+import { readRules } from '@agent-workflow/gateway/access/read-rules';
+import { summaryOf } from '@agent-workflow/gateway/access/summary';
 import { openAuth } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
 import type { Agent } from '@agent-workflow/execution/record/agents';
@@ -23,6 +25,7 @@ export async function check({ schema }: { readonly schema: boolean }): Promise<n
   return reporting(async () => {
     const values = readEnv(standaloneSettings, processEnv());
     const file = readServiceFile(values.SERVICE_CONFIG);
+    const access = readRules(file);
     using auth = await openAuth({
       file,
       config: values,
@@ -33,7 +36,7 @@ export async function check({ schema }: { readonly schema: boolean }): Promise<n
     // A service without agents starts, and keeps threads and memories.
     if (agents.list.length === 0) print(['agent    none: requests that run one are 404']);
     for (const agent of agents.list) print(describe(file, agent));
-    print([`callers  ${auth.summary}`]);
+    print([`callers  ${auth.summary}`, ...summaryOf(access)]);
     const { lines, warnings } = deployedFrom(file);
     print(lines);
     for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);

@@ -23,6 +23,7 @@ test('keys that are absent stand for their defaults', (t) => {
     defaultAgent: undefined,
     auth: null,
     authorization: undefined,
+    access: undefined,
     folder: join(path, '..'),
   });
 });
@@ -64,7 +65,7 @@ test('a file that does not hold is refused in one line that says where and what'
     ['[]', /^.*service\.json: must be a JSON object, not \[\]$/],
     [
       '{"agnet": "a:b"}',
-      /^.*service\.json: unknown key "agnet"; the known keys are agent, agents, default_agent, auth, authorization$/,
+      /^.*service\.json: unknown key "agnet"; the known keys are agent, agents, default_agent, auth, authorization, access$/,
     ],
     ['{"agent": 3}', /^.*service\.json: agent must be "<module>:<object>", not 3$/],
     ['{"agent": "none"}', /^.*not "none": a process without agents leaves the key out, or has null$/],

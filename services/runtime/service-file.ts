@@ -36,6 +36,8 @@ export interface ServiceFile {
   readonly auth: AuthMode;
   /** The authorization backend as `<module>:<object>`. */
   readonly authorization: string | undefined;
+  /** Roles and what they allow, as the file has it: the gateway reads it. */
+  readonly access: unknown;
   /** The folder that the file stands in, absolute. */
   readonly folder: string;
 }
@@ -49,7 +51,7 @@ export function readServiceFile(path: string): ServiceFile {
   const object = parseObject(readText(path, fail), fail);
   const unknown = Object.keys(object).filter((key) => !known.includes(key));
   if (unknown.length > 0) throw fail(`unknown key "${unknown.join('", "')}"; the known keys are ${known.join(', ')}`);
-  const { agent, auth = null, authorization = null } = object;
+  const { agent, auth = null, authorization = null, access } = object;
   if (agent !== undefined && agent !== null && !isLocation(agent))
     throw fail(`agent must be "<module>:<object>", not ${show(agent)}${agent === 'none' ? noAgent : ''}`);
   if (!isAuthMode(auth))
@@ -61,13 +63,14 @@ export function readServiceFile(path: string): ServiceFile {
     ...readAgents(object, fail),
     auth,
     authorization: authorization ?? undefined,
+    access: access ?? undefined,
     folder: dirname(resolve(path)),
   };
 }
 
 const noAgent = ': a process without agents leaves the key out, or has null';
 
-const known = ['agent', 'agents', 'default_agent', 'auth', 'authorization'];
+const known = ['agent', 'agents', 'default_agent', 'auth', 'authorization', 'access'];
 
 type Fail = (problem: string) => ConfigError;
 

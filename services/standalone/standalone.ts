@@ -11,6 +11,8 @@ import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog
 import { createApp } from '@agent-workflow/gateway/app';
 import type { ServiceEndpoint } from '@agent-workflow/gateway/dialects/services';
 import type { Dialects } from '@agent-workflow/gateway/http/dialect';
+import { readRules } from '@agent-workflow/gateway/access/read-rules';
+import { summaryOf } from '@agent-workflow/gateway/access/summary';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf, type GatewayConfig } from '@agent-workflow/gateway/config';
 import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
@@ -83,6 +85,7 @@ export async function openStandalone(
     isText: isLogText(values.LOG_FORMAT),
   };
   const watchdog = opened.use(openWatchdog({ ...watched, log }));
+  const access = readRules(file);
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
   const agents = atRevision(await loadAgents(file, (warning) => log.warn(warning)), values.AGENT_REVISION);
 
@@ -127,6 +130,7 @@ export async function openStandalone(
     readiness,
     ...{ config: values, log, registry, spans, files, dialects },
     ...rulesOf(auth),
+    access,
   });
   opened.use(watchReadiness(readiness));
   const server = opened.use(await openServer({ app, host, config: values, log }));
@@ -142,7 +146,14 @@ export async function openStandalone(
   const everything = opened.move();
   const where = `${agentsLineOf(file)}; data: ${dataPlace(values.DATA_DIR)}`;
   const pages = pageLinesOf(values, server.localUrl);
-  const lines = [authLine, where, ...observed.startLines, ...pages, `Agent Workflow Service listens on ${server.url}`];
+  const lines = [
+    authLine,
+    ...summaryOf(access),
+    where,
+    ...observed.startLines,
+    ...pages,
+    `Agent Workflow Service listens on ${server.url}`,
+  ];
   return { url: server.url, startLines: lines, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 

@@ -76,6 +76,7 @@ const layersOf: Readonly<Record<string, Layers>> = {
       'tools',
       'triggers',
     ],
+    ['access'],
     ['replies'],
     ['middleware'],
     ['dialects/common'],

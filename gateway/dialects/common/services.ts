@@ -14,6 +14,7 @@ import type {
   ThreadReadCalls,
 } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
+import type { AccessRules } from '../../access/rules.ts';
 import type { AuthConfig } from '../../auth/settings.ts';
 import type { FileStore } from '../../files/index.ts';
 import type { Access, Subject } from '../../http/access.ts';
@@ -52,6 +53,8 @@ export interface Services {
   readonly config: RequestConfig & Pick<AuthConfig, 'JWT_ISSUER'> & McpConfig;
   /** Whether callers authenticate: the user of a run is then the principal's, whatever the body says. */
   readonly secured: boolean;
+  /** What `decide` of `gateway/access/` goes by. */
+  readonly access: AccessRules;
   /** Whether everyone on this machine is let in, and nobody else: all callers are operators. */
   readonly isLocal: boolean;
   /**

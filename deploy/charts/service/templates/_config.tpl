@@ -48,6 +48,7 @@
 {{- $auth := ternary nil $file.auth (eq (toString $file.auth) "none") -}}
 {{- $authorization := ternary $file.authorization nil (ne (toString $file.authorization) "") -}}
 {{- $content := dict "auth" $auth "authorization" $authorization -}}
+{{- with $file.access }}{{ $_ := set $content "access" . }}{{ end -}}
 {{- if $file.agents -}}
 {{- $_ := set $content "agents" $file.agents -}}
 {{- with $file.default_agent }}{{ $_ := set $content "default_agent" . }}{{ end -}}

@@ -1,0 +1,35 @@
+/** What roles are for, from the least: their own things, answers to questions, everybody's runs and threads, everything. */
+export const levels = ['user', 'approver', 'operator', 'admin'] as const;
+
+export type Level = (typeof levels)[number];
+
+/** The name that the operator gives a role; callers have it in a claim. */
+export type RoleName = string;
+
+/** What callers with a role may do beside what every signed-in caller may. */
+export type Role =
+  | { readonly is: 'user' | 'admin' }
+  /** Absent agents or nodes: all. */
+  | { readonly is: 'approver'; readonly agents?: readonly string[]; readonly nodes?: readonly string[] }
+  /** Without `reads` contents are masked. */
+  | { readonly is: 'operator'; readonly reads?: 'contents' };
+
+/** Who reads and writes a scope of knowledge: names of roles, levels, and `*` for every signed-in caller. Who writes also reads. */
+export interface KnowledgeRule {
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+}
+
+/** `access` of `service.json`. */
+export interface AccessRules {
+  /** The members of the user context that list the caller's roles, each as the path to it. */
+  readonly claims: readonly (readonly string[])[];
+  readonly roles: ReadonlyMap<RoleName, Role>;
+  /** By scope: `shared:NAME` or `agent:NAME`. */
+  readonly knowledge: ReadonlyMap<string, KnowledgeRule>;
+  /** Whether callers authenticate. Where they do not, all are one owner, to whom no question is foreign. */
+  readonly signsIn: boolean;
+}
+
+/** Nobody has a role. */
+export const noRoles: AccessRules = { claims: [], roles: new Map(), knowledge: new Map(), signsIn: true };
