@@ -9,7 +9,7 @@ interface ResumingAgentOptions extends HttpAgentConfig {
 
 /**
  * An `HttpAgent` of AG-UI whose streams go on where they were cut, and which connects: `connectAgent()` gives a page that is opened again the messages
- * and the state of its thread, and follows the newest run there, also of another page. A run goes on when its page leaves.
+ * and the state of its thread, and follows the newest run there, also of another page. A run goes on when its page leaves, and ends by `abortRun()`.
  */
 export class ResumingAgent extends HttpAgent {
   private readonly connectUrl: string;
@@ -22,6 +22,22 @@ export class ResumingAgent extends HttpAgent {
       fetch: resumingFetch({ connectUrl, ...(fetch && { fetch }), ...(retryMs !== undefined && { retryMs }) }),
     });
     this.connectUrl = connectUrl;
+  }
+
+  /** Leaves the run under way and stops it at the service; `detachActiveRun()` only leaves it. */
+  override abortRun(): void {
+    const isUnderWay = this.isRunning;
+    super.abortRun();
+    if (isUnderWay) void this.stopRun().catch(() => undefined);
+  }
+
+  /** Stops the newest run of the thread. @returns whether it ran @throws where the service refuses, or is not reached */
+  async stopRun(): Promise<boolean> {
+    const { url, threadId } = this;
+    const headers = { ...this.headers, 'content-type': 'application/json' };
+    const reply = await this.fetch(`${url}/stop`, { method: 'POST', headers, body: JSON.stringify({ threadId }) });
+    if (!reply.ok) throw new Error(`the run was not stopped: ${String(reply.status)} ${await reply.text()}`);
+    return ((await reply.json()) as { readonly stopped: boolean }).stopped;
   }
 
   protected override connect(input: RunAgentInput): ReturnType<HttpAgent['run']> {

@@ -1,6 +1,6 @@
-import { END, START, StateGraph, field } from '@agent-workflow/graph';
+import { END, START, StateGraph, field, textOf } from '@agent-workflow/graph';
 
-/** Says one thing, then waits at the address in `config.gate` before it says the other. */
+/** Says one thing, then waits at the address in `config.gate`, or at that which the message is, before it says the other. */
 export const graph = new StateGraph({
   steps: field<number>({
     type: 'number',
@@ -13,8 +13,10 @@ export const graph = new StateGraph({
     emit('before the gate');
     return { steps: 1 };
   })
-  .addNode('after', async (_state, { config, signal, emit }) => {
-    await fetch(String(config['gate']), { signal });
+  .addNode('after', async ({ context }, { config, signal, emit }) => {
+    const { gate } = config;
+    const asked = context.findLast(({ role }) => role === 'user');
+    await fetch(typeof gate === 'string' ? gate : textOf(asked ?? { content: [] }), { signal });
     emit('after the gate');
     return { steps: 1 };
   })

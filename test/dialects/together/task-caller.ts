@@ -17,7 +17,7 @@ export const taskCaller =
         accept: 'application/json, text/event-stream',
         'mcp-protocol-version': version,
         'mcp-method': method,
-        'mcp-name': String(params['taskId']),
+        'mcp-name': String(params['name'] ?? params['taskId']),
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }),
     });

@@ -13,7 +13,7 @@ import { endpoint, type Services } from '../../common/services.ts';
 import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
 import { encodeEvents, placeIn, type AguiEvent } from '../events/framing.ts';
 import { createRunEvents } from '../events/run-events.ts';
-import { AgentParams, ConnectInput, RunAgentInput } from '../schemas/run-input.ts';
+import { AgentParams, RunAgentInput, ThreadInput } from '../schemas/run-input.ts';
 import { answersOf } from './answers.ts';
 import { beginningOf } from './beginning.ts';
 import { changedState } from './changed-state.ts';
@@ -153,7 +153,7 @@ const connect = endpoint({
   answer: 'events',
   access: stream,
   params: AgentParams,
-  input: ConnectInput,
+  input: ThreadInput,
   takesLastEventId: true,
   handle: async (request, services): Promise<RunStream> => {
     await requireAgent(request, services);
@@ -191,4 +191,33 @@ async function beforeEnd(
   return place.after < seq ? place : { after: seq - 1, skipped: 0 };
 }
 
-export const rows = [run, connect];
+/** Stops the newest run of a thread: who leaves a stream does not. */
+const stop = endpoint({
+  name: 'aguiStop',
+  method: 'POST',
+  path: '/agui/{agent}/stop',
+  answer: 'bare',
+  access: { resource: 'graph', action: 'stop' },
+  params: AgentParams,
+  input: ThreadInput,
+  handle: async (request, services) => {
+    await requireAgent(request, services);
+    const { owner, input, params, call, idempotency } = request;
+    const newest = await newestRun(request, services);
+    // For another agent than that of the path the caller may not be authorized.
+    if (newest?.agent !== params.agent) throw notFound(`thread "${input.threadId}" has no such run of this agent`);
+    const { stoppedNow } = await services.execution.stopRun({ owner, runId: newest.runId, ...idempotency }, call());
+    return JSON.stringify({ stopped: stoppedNow });
+  },
+});
+
+/** @throws NotFound where the thread is absent */
+async function newestRun(
+  { owner, input, call }: Pick<EndpointRequest<unknown, ThreadInput>, 'owner' | 'input' | 'call'>,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<Run | undefined> {
+  const { runId } = await threads.getThread({ owner, threadId: input.threadId }, call());
+  return runId === undefined ? undefined : undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
+}
+
+export const rows = [run, connect, stop];

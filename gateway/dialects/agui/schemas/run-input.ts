@@ -65,5 +65,6 @@ export const RunAgentInput = Type.Object({
 });
 export type RunAgentInput = Static<typeof RunAgentInput>;
 
-/** The thread whose newest run is followed again. */
-export const ConnectInput = Type.Object({ threadId: ThreadId });
+/** The thread whose newest run is followed again, or stopped. */
+export const ThreadInput = Type.Object({ threadId: ThreadId });
+export type ThreadInput = Static<typeof ThreadInput>;
