@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { rolldown } from 'rolldown';
+import { byLoad } from '../by-load.ts';
+import { openShape } from '../http/shape.ts';
+import { agentAt } from '../servers/standalone.ts';
+import { inSeconds, makeToken } from '../servers/tokens.ts';
+import { openPage } from './browser.ts';
+import { browserTest } from './suite.ts';
+
+const secret = 's'.repeat(32);
+const token = makeToken('HS256', secret, { claims: { exp: inSeconds(3600), user_id: 'ada' } });
+
+/** A secured service, and a page of another origin that uses it with the protocols' own clients. */
+interface Ground extends AsyncDisposable {
+  readonly page: string;
+  readonly url: string;
+}
+
+async function bundle(): Promise<string> {
+  await using made = await rolldown({
+    input: fileURLToPath(new URL('other-origin-page.ts', import.meta.url)),
+    platform: 'browser',
+    onLog: () => undefined,
+    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+  });
+  const { output } = await made.generate({ format: 'esm', codeSplitting: false });
+  return output[0].code;
+}
+
+async function openGround(): Promise<Ground> {
+  await using opened = new AsyncDisposableStack();
+  const script = await bundle();
+  const pages = createServer(({ url }, response) => {
+    const isScript = url === '/page.js';
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
+    response.end(
+      isScript
+        ? script
+        : '<!doctype html><link rel="icon" href="data:,"><body><script type="module" src="/page.js"></script>',
+    );
+  });
+  pages.listen(0, '127.0.0.1');
+  await once(pages, 'listening');
+  opened.defer(() => void pages.close());
+  const page = `http://127.0.0.1:${String((pages.address() as AddressInfo).port)}`;
+  const env = { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, CORS_ORIGINS: page };
+  const agents = { typing: agentAt('typing') };
+  const service = opened.use(await openShape(null, env, { auth: 'jwt', agents, default_agent: 'typing' }));
+  const everything = opened.move();
+  return { page, url: service.url, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+let ground: Ground | undefined;
+test.serial.before(async (t) => {
+  if (process.env['BROWSER'] !== '1') return;
+  t.timeout(byLoad(120_000));
+  ground = await openGround();
+});
+test.after.always(() => ground?.[Symbol.asyncDispose]());
+
+const answer = Array.from({ length: 30 }, (_, index) => `word${String(index)} `).join('');
+
+async function said(t: ExecutionContext, use: string): Promise<string> {
+  const { page = '', url = '' } = ground ?? {};
+  // There is no stream of the server in MCP here.
+  const expected = [/^request to http:\/\/127\.0\.0\.1:/, /status of 405/];
+  const opened = await openPage(t, page, { expected });
+  await opened.page.waitForFunction(() => 'uses' in globalThis);
+  return opened.page.evaluate(
+    ([name, used]) => {
+      const { uses } = globalThis as unknown as {
+        readonly uses: Readonly<Record<string, (of: object) => Promise<string>>>;
+      };
+      return uses[name]?.(used) ?? '';
+    },
+    [use, { url, token, agent: 'typing' }] as const,
+  );
+}
+
+for (const [use, client] of Object.entries({
+  completion: "OpenAI's client",
+  response: "OpenAI's client",
+  'call with a handshake': "MCP's client",
+  'call without a handshake': "MCP's client",
+  'task by JSON-RPC': "A2A's client",
+  'task by REST': "A2A's client",
+}))
+  browserTest(`${client} in a page of another origin, which is listed: a ${use}`, async (t) => {
+    t.is((await said(t, use)).trim(), answer.trim());
+  });
