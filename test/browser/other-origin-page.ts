@@ -60,7 +60,7 @@ async function task({ url, agent, token }: Used, binding: 'JSONRPC' | 'HTTP+JSON
   return text;
 }
 
-/** What a page does with the clients of the other protocols: each gives what the agent has said. */
+/** What a page does with the clients of the other protocols: each gives what the agent has written. */
 const uses = {
   completion,
   response,

@@ -64,7 +64,7 @@ test.after.always(() => ground?.[Symbol.asyncDispose]());
 
 const answer = Array.from({ length: 30 }, (_, index) => `word${String(index)} `).join('');
 
-async function said(t: ExecutionContext, use: string): Promise<string> {
+async function answerTo(t: ExecutionContext, use: string): Promise<string> {
   const { page = '', url = '' } = ground ?? {};
   // There is no stream of the server in MCP here.
   const expected = [/^request to http:\/\/127\.0\.0\.1:/, /status of 405/];
@@ -90,5 +90,5 @@ for (const [use, client] of Object.entries({
   'task by REST': "A2A's client",
 }))
   browserTest(`${client} in a page of another origin, which is listed: a ${use}`, async (t) => {
-    t.is((await said(t, use)).trim(), answer.trim());
+    t.is((await answerTo(t, use)).trim(), answer.trim());
   });

@@ -41,7 +41,7 @@ test.afterEach.always(async () => {
   if (isCluster) await service().start();
 });
 
-/** All that a thread has been told and has said: nothing is lost, and nothing is there twice. */
+/** The messages of a thread: nothing is lost, and nothing is there twice. */
 const storyOf = async (threadId: string): Promise<readonly (readonly [string, string])[]> => {
   const { messages } = await createClient({ url: service().url }).threads.messages(threadId, {});
   return messages.map((message) => [message.role, textOf(message)]);
@@ -176,7 +176,7 @@ test.serial(`a message of A2A is one task when its client gives up, ${cluster}, 
   t.deepEqual(await storyOf(task.contextId), whole);
 });
 
-test.serial(`a page with AG-UI has a run once when ${cluster}`, async (t) => {
+test.serial(`a page with AG-UI has a run one time when ${cluster}`, async (t) => {
   const threadId = crypto.randomUUID();
   const agent = new ResumingAgent({ url: `${service().url}/agui/${testedAgent}`, threadId });
   agent.addMessage({ id: 'asked', role: 'user', content: 'hello' });
