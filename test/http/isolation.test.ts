@@ -422,9 +422,9 @@ for (const { name, path, body, headers } of rpcCalls) {
   for (const [who, credentials] of Object.entries(unauthenticated))
     declare(`${path}: ${name}: ${who} is refused`, async (t) => {
       for (const ids of hers) {
-        const { status, body: told } = await send(ids, credentials());
-        t.is(status, 401, told);
-        t.false(told.includes('cabbage'));
+        const { status, body: text } = await send(ids, credentials());
+        t.is(status, 401, text);
+        t.false(text.includes('cabbage'));
         cases += 1;
       }
     });
@@ -432,8 +432,8 @@ for (const { name, path, body, headers } of rpcCalls) {
   declare(`${path}: ${name}: the owner is served`, async (t) => {
     const served = async ([index, kind]: readonly [number, Kind]): Promise<void> => {
       const own = `owner-${name}-${String(index)}`;
-      const { status, body: told } = await send(await make(own, kind), signedIn(own));
-      t.true([200, 202].includes(status), `${name}: ${kind[0]}: ${told}`);
+      const { status, body: text } = await send(await make(own, kind), signedIn(own));
+      t.true([200, 202].includes(status), `${name}: ${kind[0]}: ${text}`);
       cases += 1;
     };
     await eachOf([...kinds.entries()], isCluster ? kinds.length : 1, served);
