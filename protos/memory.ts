@@ -5,12 +5,14 @@ import type { PoolRule } from './pools.ts';
 import type { RetryRule } from './retry.ts';
 
 /**
- * The long-term memory of each owner. A reply means that the write is durable and that a search sees it.
+ * The long-term memory of each owner, and what callers share. A reply means that the write is durable and that a search sees it.
+ *
+ * A memory is in one scope, as scopes.ts names them. An absent `scope` is the owner's own. Who may use a scope is decided before a call is made.
  *
  * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text. The lines `pool` and `retry` are as in threads.proto.
  */
 export interface Memory {
-  /** A second call with the same memory_id changes nothing and returns the same reply. */
+  /** A second call with the same memory_id changes nothing and returns the same memory_id. */
   readonly store: (request: StoreRequest, call: Call) => Promise<StoreReply>;
   /** The best results first, by the strategy and the metric of the request. */
   readonly search: (request: SearchRequest, call: Call) => Promise<SearchReply>;
@@ -64,6 +66,8 @@ export interface MemoryItem {
   readonly timestamp: number;
   /** From then on it is absent. */
   readonly expiresAt?: number;
+  /** Of a search: the scope that it is in. Absent: the owner's own. */
+  readonly scope?: string;
 }
 
 /** The conditions that a memory must meet; an absent field sets none. */
@@ -96,10 +100,18 @@ export interface StoreRequest {
   /** The time of what it describes. */
   readonly timestamp?: number;
   readonly expiresAt?: number;
+  readonly scope?: string;
+  /**
+   * In 1 to 256 characters: the scope has one memory of this key. Storing another takes its place under the same id. `memory_id` then names
+   * the request alone, whose effect is made once.
+   */
+  readonly key?: string;
 }
 
 export interface StoreReply {
   readonly memoryId: string;
+  /** With `key` or `dedupe`: whether there was none before. */
+  readonly isNew?: boolean;
 }
 
 export interface SearchRequest {
@@ -113,6 +125,8 @@ export interface SearchRequest {
   readonly maxTokens: number;
   /** A JSON object: the options of the strategy, for example its weights or its depth. */
   readonly optionsJson?: Uint8Array;
+  /** The scopes that are searched together, at most 8; none: the owner's own. May be absent. */
+  readonly scopes?: readonly string[];
 }
 
 export interface SearchReply {
@@ -126,6 +140,7 @@ export interface SearchReply {
 export interface GetRequest {
   readonly owner: string;
   readonly memoryId: string;
+  readonly scope?: string;
 }
 
 export interface UpdateRequest {
@@ -142,6 +157,7 @@ export interface UpdateRequest {
   readonly timestamp?: number;
   /** Absent: it stays. */
   readonly expiresAt?: number;
+  readonly scope?: string;
 }
 
 export interface DeleteRequest {
@@ -151,6 +167,7 @@ export interface DeleteRequest {
   readonly attemptId?: string;
   /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
+  readonly scope?: string;
 }
 
 export type DeleteReply = Readonly<Record<string, never>>;
@@ -161,6 +178,7 @@ export interface ListRequest {
   readonly limit: number;
   readonly offset: number;
   readonly cursor?: string;
+  readonly scope?: string;
 }
 
 export interface ListReply {
@@ -179,6 +197,7 @@ export interface ForgetRequest {
   readonly attemptId?: string;
   /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
+  readonly scope?: string;
 }
 
 export interface ForgetReply {

@@ -1,4 +1,11 @@
-import type { Memory, ListRequest, SearchRequest, StoreRequest, MemoryItem } from '@agent-workflow/protos/memory';
+import type {
+  Memory,
+  ListRequest,
+  SearchRequest,
+  StoreReply,
+  StoreRequest,
+  MemoryItem,
+} from '@agent-workflow/protos/memory';
 import {
   refuseLate,
   checkedSelection,
@@ -12,22 +19,25 @@ import {
   refuseLarge,
   refuseLong,
 } from './record/checks.ts';
-import { isAlive, timeOf } from './record/order.ts';
+import { byRecency, isAlive, timeOf } from './record/order.ts';
+import { ownerOfScope, spacesOf, type Space } from './record/spaces.ts';
 import { createQuota, pageBytes, toPage } from '@agent-workflow/kit/pages';
 import type { StoredMemory, MemoryRecord } from './ports/memory.ts';
 import { readSelection, narrows, type Selected } from './record/filters.ts';
 import { cursorsByTime, type Cursors } from '@agent-workflow/kit/cursors';
 import type { ListPosition, IdempotentRequest, MemoryRecords } from './ports/records.ts';
-import { invalid, notFound, type ServiceError } from '@agent-workflow/kit/errors';
+import { conflict, invalid, notFound, type ServiceError } from '@agent-workflow/kit/errors';
+import { idFrom } from '@agent-workflow/kit/ids';
 import { toJson, textBytes } from './record/json.ts';
 import { vectorToJson } from './vectors/unit.ts';
 import type { Call } from '@agent-workflow/protos/call';
 import { distanceMetrics, retrievalStrategies, memoryTypes } from '@agent-workflow/protos/lists';
 import { readSearchOptions } from './record/options.ts';
-import { strategies, type Ranked } from './search/strategies.ts';
+import { mergeSpaces, strategies, type Found } from './search/strategies.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
 import { requestOf, type Repeatable } from '@agent-workflow/protos/repeats';
+import { ownScope } from '@agent-workflow/protos/scopes';
 import { embedTexts } from './embedders/embedding.ts';
 import type { Embedder } from './ports/embedder.ts';
 import type { MemorySearch } from './ports/search.ts';
@@ -73,20 +83,30 @@ type MemoriesOptions = Omit<Parts, 'now'> & Partial<Pick<Parts, 'now'>>;
 export function createMemories({ now = Date.now, ...options }: MemoriesOptions): Memory {
   const parts: Parts = { ...options, now };
   return {
-    store: createStore(parts),
+    store: inScope(createStore(parts)),
     search: createSearch(parts),
-    get: async ({ owner, memoryId }, call) => {
-      refuseLate(call);
-      const [memory] = await parts.store.get(owner, [memoryId]);
-      if (!memory || !isAlive(memory, now())) throw absent(memoryId);
-      return toItem(memory);
-    },
-    update: createUpdate(parts),
-    delete: createDelete(parts),
-    list: createList(parts),
-    forget: createForget(parts),
+    get: inScope(createGet(parts)),
+    update: inScope(createUpdate(parts)),
+    delete: inScope(createDelete(parts)),
+    list: inScope(createList(parts)),
+    forget: inScope(createForget(parts)),
   };
 }
+
+/** Does the work of a call in the scope of its request: the owner is then that of the scope. */
+const inScope =
+  <R extends { readonly owner: string; readonly scope?: string }, T>(work: (request: R, call: Call) => Promise<T>) =>
+  async (request: R, call: Call): Promise<T> =>
+    work({ ...request, owner: ownerOfScope(request) }, call);
+
+const createGet =
+  (parts: Parts): Memory['get'] =>
+  async ({ owner, memoryId }, call) => {
+    refuseLate(call);
+    const [memory] = await parts.store.get(owner, [memoryId]);
+    if (!memory || !isAlive(memory, parts.now())) throw absent(memoryId);
+    return toItem(memory);
+  };
 
 const createList =
   (parts: Parts): Memory['list'] =>
@@ -103,7 +123,11 @@ const createList =
     const isEnough = createQuota(pageBytes);
     const listed = heads.slice(0, limit);
     const ids = listed.map(({ memoryId }) => memoryId);
-    for await (const memory of readMemories(parts, { owner, ids }, call)) {
+    for await (const [, memory] of readMemories(
+      parts,
+      ids.map((memoryId) => ({ owner, memoryId })),
+      call,
+    )) {
       found.push(memory);
       if (isEnough(itemBytes(memory))) break;
     }
@@ -192,25 +216,26 @@ const createSearch =
     const incompleteBefore = parts.store.incompleteSince();
     const ranked = await rank(parts, request, call);
     const incompleteSince = incompleteBefore ?? parts.store.incompleteSince();
-    const scores = new Map(ranked.map(({ head, score }) => [head.memoryId, score]));
     const isAffordable = createBudget<StoredMemory>(maxTokens, ({ content }) => countTokens(content));
     const fits = createBudget<StoredMemory>(pageBytes, itemBytes);
-    const results: StoredMemory[] = [];
+    const results: MemoryItem[] = [];
     let isCut = false;
-    for await (const memory of readMemories(parts, { owner: request.owner, ids: [...scores.keys()] }, call)) {
+    const found = ranked.map(({ space, head: { memoryId }, score }) => ({ ...space, memoryId, score }));
+    for await (const [{ score, scope }, memory] of readMemories(parts, found, call)) {
       if (!isAffordable(memory)) continue;
-      if (fits(memory)) results.push(memory);
+      if (fits(memory)) results.push({ ...toItem(memory, score), ...(scope !== ownScope && { scope }) });
       else isCut = true;
     }
     return {
-      results: results.map((memory) => toItem(memory, scores.get(memory.memoryId))),
+      results,
       ...(incompleteSince !== undefined && { incompleteSince }),
       ...(isCut && { isCut }),
     };
   };
 
-async function rank(parts: Parts, request: SearchRequest, call: Call): Promise<Ranked[]> {
-  const { owner, query: text, scoreThreshold: threshold } = request;
+async function rank(parts: Parts, request: SearchRequest, call: Call): Promise<Found[]> {
+  const { query: text, scoreThreshold: threshold } = request;
+  const spaces = spacesOf(request);
   const strategy = oneOf(retrievalStrategies, request.retrievalStrategy, ['retrievalStrategy']);
   const metric = oneOf(distanceMetrics, request.distanceMetric, ['distanceMetric']);
   const limit = readCount(request.limit, ['limit']);
@@ -218,26 +243,27 @@ async function rank(parts: Parts, request: SearchRequest, call: Call): Promise<R
   const selected = readSelection(checkedSelection(request.selection), parts.now());
   if (!Number.isFinite(threshold)) throw invalid(['scoreThreshold'], 'must be a number');
   refuseLarge(text, ['query']);
-  if (text.trim() === '') return newest(parts, { owner, selected, limit });
+  if (text.trim() === '') return newest(parts, { spaces, selected, limit });
   const vector = await embed(parts, { field: 'query', text }, call);
   const { store, now } = parts;
   return strategies[strategy]({
-    ...{ store, owner, text, vector, metric, selected, limit, threshold, options },
+    ...{ store, spaces, text, vector, metric, selected, limit, threshold, options },
     now: now(),
   });
 }
 
 interface Newest {
-  readonly owner: string;
+  readonly spaces: readonly Space[];
   readonly selected: Selected;
   readonly limit: number;
 }
 
 /** The newest memories, each with score 1: the result of a query without text. */
-async function newest({ store }: Parts, { owner, selected, limit }: Newest): Promise<Ranked[]> {
-  const { heads } = await store.list({ owner, ...selected, limit, without: 'metadata' });
-  return heads.map((head) => ({ head, score: 1 }));
-}
+const newest = async ({ store }: Parts, asked: Newest): Promise<Found[]> =>
+  mergeSpaces(asked, { order: (a, b) => byRecency(a.head, b.head) }, async ({ owner, selected, limit }) => {
+    const { heads } = await store.list({ owner, ...selected, limit, without: 'metadata' });
+    return heads.map((head) => ({ head, score: 1 }));
+  });
 
 const bytesPerToken = 4;
 
@@ -267,28 +293,69 @@ const createStore =
     refuseLong(category, ['category']);
     readMetadata(metadataJson);
     refuseTimes(request);
-    if (request.dedupe) return { memoryId: await storeUnlessThere(parts, request, call) };
+    if (request.key !== undefined) return storeByKey(parts, { ...request, key: request.key }, call);
+    if (request.dedupe) return storeUnlessThere(parts, request, call);
     await put(parts, { ...request, vector: await embedContent(parts, request, call) }, call);
     return { memoryId: request.memoryId };
   };
 
-/** Stores the content unless one of its ids has it already, and returns the id of the one memory. */
-async function storeUnlessThere(parts: Parts, request: StoreRequest, call: Call): Promise<string> {
+/** Stores the content unless one of its ids has it already, and says the id of the one memory. */
+async function storeUnlessThere(parts: Parts, request: StoreRequest, call: Call): Promise<StoreReply> {
   const { owner, content } = request;
   const ids = idsByContent(request);
   const known = await parts.store.get(owner, ids);
   const same = known.find((memory) => memory.content === content && isAlive(memory, parts.now()));
-  if (same) return same.memoryId;
+  if (same) return { memoryId: same.memoryId, isNew: false };
   const vector = await embedContent(parts, request, call);
   const taken = new Set(known.map(({ memoryId }) => memoryId));
   for (const memoryId of ids.filter((each) => !taken.has(each))) {
-    if (await put(parts, { ...request, memoryId, vector }, call)) return memoryId;
+    if (await put(parts, { ...request, memoryId, vector }, call)) return { memoryId, isNew: true };
     // A concurrent request stored the same content, unless the memory was changed at once.
-    if ((await parts.store.get(owner, [memoryId]))[0]?.content === content) return memoryId;
+    if ((await parts.store.get(owner, [memoryId]))[0]?.content === content) return { memoryId, isNew: false };
   }
   await put(parts, { ...request, vector }, call);
-  return request.memoryId;
+  return { memoryId: request.memoryId, isNew: true };
 }
+
+type KeyedRequest = StoreRequest & { readonly key: string };
+
+/** How often a memory that is removed at the same moment is put again. */
+const keyedAttempts = 3;
+
+/** Stores the one memory of a key, or puts this one in its place. The id follows from the key, so that concurrent requests mean one memory. */
+async function storeByKey(parts: Parts, request: KeyedRequest, call: Call): Promise<StoreReply> {
+  const { owner } = request;
+  const memoryId = idByKey(request);
+  const [known] = await parts.store.get(owner, [memoryId]);
+  if (known && isAlive(known, parts.now()) && holds(known, request)) return { memoryId, isNew: false };
+  const embedded = { ...request, memoryId, vector: await embedContent(parts, request, call) };
+  const sent = toIdempotent(parts, 'store', { onceKey: request.memoryId });
+  for (let attempt = 0; attempt < keyedAttempts; attempt += 1) {
+    if (await put(parts, embedded, call)) return { memoryId, isNew: true };
+    if (await parts.store.update(owner, memoryId, () => toMemory(parts, embedded), sent))
+      return { memoryId, isNew: false };
+  }
+  throw conflict(`the memory of the key "${request.key}" is being removed`);
+}
+
+const longestKey = 256;
+
+/** The id of the memory of a key. @throws Invalid at `key` for one that is empty or too long. */
+function idByKey({ key, scope = ownScope }: KeyedRequest): string {
+  if (key === '' || key.length > longestKey)
+    throw invalid(['key'], `must have 1 to ${String(longestKey)} characters`, 'value_error');
+  return idFrom(JSON.stringify(['key', key, ...(scope === ownScope ? [] : [scope])]), 'memory');
+}
+
+/** Whether a memory is what a request stores. */
+const holds = (memory: StoredMemory, { threadId = '', ...request }: StoreRequest): boolean =>
+  memory.content === request.content &&
+  memory.memoryType === request.memoryType &&
+  memory.category === request.category &&
+  memory.threadId === threadId &&
+  memory.happenedAt === request.timestamp &&
+  memory.expiresAt === request.expiresAt &&
+  Buffer.compare(memory.metadataJson, request.metadataJson) === 0;
 
 const embedContent = async (parts: Parts, { content }: StoreRequest, call: Call): Promise<Float32Array> =>
   embed(parts, { field: 'content', text: content }, call);
@@ -296,12 +363,15 @@ const embedContent = async (parts: Parts, { content }: StoreRequest, call: Call)
 type Embedded = StoreRequest & { readonly vector: Float32Array };
 
 async function put(parts: Parts, request: Embedded, call: Call): Promise<boolean> {
-  const { owner, memoryId, content, memoryType, category, metadataJson, threadId = '', vector } = request;
-  const { timestamp: happenedAt, expiresAt } = request;
   await readCancellation(call);
+  return parts.store.put(request.owner, toMemory(parts, request));
+}
+
+function toMemory(parts: Parts, request: Embedded): MemoryRecord {
+  const { memoryId, content, memoryType, category, metadataJson, threadId = '', vector } = request;
+  const { timestamp: happenedAt, expiresAt } = request;
   const fields = { memoryId, content, memoryType, category, metadataJson, threadId, happenedAt, expiresAt };
-  const memory = toRecord(parts, { ...fields, vector });
-  return parts.store.put(owner, memory);
+  return toRecord(parts, { ...fields, vector });
 }
 
 /**
@@ -358,19 +428,30 @@ const memoriesAtOnce = 50;
 
 interface Named {
   readonly owner: string;
-  readonly ids: readonly string[];
+  readonly memoryId: string;
 }
 
-/** The memories of these ids in their order, read some at a time; absent ones are left out. */
-async function* readMemories(
+/** The memories that are named, in their order, read some at a time; absent ones are left out. */
+async function* readMemories<N extends Named>(
   { store, now }: Pick<Parts, 'store' | 'now'>,
-  { owner, ids }: Named,
+  named: readonly N[],
   call: Call,
-): AsyncGenerator<StoredMemory> {
-  for (let from = 0; from < ids.length; from += memoriesAtOnce) {
+): AsyncGenerator<readonly [N, StoredMemory]> {
+  for (let from = 0; from < named.length; from += memoriesAtOnce) {
     refuseLate(call);
-    const memories = await store.get(owner, ids.slice(from, from + memoriesAtOnce));
-    yield* memories.filter((memory) => isAlive(memory, now()));
+    const some = named.slice(from, from + memoriesAtOnce);
+    const found = new Map<string, Map<string, StoredMemory>>();
+    await Promise.all(
+      [...new Set(some.map(({ owner }) => owner))].map(async (owner) => {
+        const ids = some.filter((each) => each.owner === owner).map(({ memoryId }) => memoryId);
+        const memories = await store.get(owner, ids);
+        found.set(owner, new Map(memories.map((memory) => [memory.memoryId, memory])));
+      }),
+    );
+    for (const each of some) {
+      const memory = found.get(each.owner)?.get(each.memoryId);
+      if (memory && isAlive(memory, now())) yield [each, memory];
+    }
   }
 }
 

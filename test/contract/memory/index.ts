@@ -7,6 +7,7 @@ import { listingTests } from './listing.ts';
 import { refusalTests } from './refusals.ts';
 import { repeatTests } from './repeats.ts';
 import { resultTests } from './results.ts';
+import { scopeTests } from './scopes.ts';
 import { similarityTests } from './similarity.ts';
 import { storingTests } from './storing.ts';
 import { strategyTests } from './strategies.ts';
@@ -23,4 +24,5 @@ export function memoryContract(test: TestFn, name: string, open: Opener): void {
   filterTests(test, name, open);
   resultTests(test, name, open);
   refusalTests(test, name, open);
+  scopeTests(test, name, open);
 }
