@@ -151,6 +151,11 @@ export interface StartRequest {
   readonly webhookIsChecked?: boolean;
   /** The run is accepted only while this is the newest run of its thread. Conflict with the type `newer_run` where another is. */
   readonly newestRunId?: string;
+  /**
+   * A JSON object: the Knowledge of `protos/knowledge.ts`, what the run may do in scopes of memories. Absent: nothing but with what its owner has,
+   * and its agent shares.
+   */
+  readonly knowledgeJson?: Uint8Array;
 }
 
 /** A tool that the caller runs. */

@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Knowledge } from './knowledge.ts';
 import type { RunGrant } from './threads.ts';
 
 /** What a grant says: this pool has claimed this run. */
@@ -9,6 +10,8 @@ export interface GrantedRun {
   readonly epoch: number;
   readonly agent: string;
   readonly pool: string;
+  /** What the run may do in scopes of memories; absent: nothing beside what is its owner's and its agent's. */
+  readonly knowledge?: Knowledge;
   /** Milliseconds since 1970. */
   readonly until: number;
 }

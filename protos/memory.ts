@@ -46,7 +46,7 @@ export const memoryPools: Readonly<Record<keyof Memory, PoolRule>> = {
   update: 'run',
   delete: 'run',
   list: 'run',
-  forget: 'never',
+  forget: 'run',
 };
 
 export interface MemoryItem {

@@ -17,7 +17,7 @@ const allowed = {
     'run, also expired': ['renewGrant'],
   },
   execution: {},
-  memory: { run: ['delete', 'list', 'search', 'store', 'update'] },
+  memory: { run: ['delete', 'forget', 'list', 'search', 'store', 'update'] },
 };
 
 const tables: Readonly<Record<keyof typeof allowed, Readonly<Record<string, PoolRule>>>> = {

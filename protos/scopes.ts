@@ -9,19 +9,7 @@ export const ownScope = 'own';
 /** What the runs of an agent share. */
 export const scopeOfAgent = (agent: string): string => `agent:${agent}`;
 
-const prefix = 'shared:';
-
-/** What the operator has declared under a name. */
-export const sharedScope = (name: string): string => `${prefix}${name}`;
-
-/** The name of a scope that the operator has declared; `undefined` for another scope. */
-export const nameOfShared = (scope: string): string | undefined =>
-  scope.startsWith(prefix) ? scope.slice(prefix.length) : undefined;
-
-/** How scopes are written, as a regular expression. */
-export const scopePattern = `^(own|(agent|shared):${agentNamePattern.slice(1, -1)})$`;
-
-const scopeText = new RegExp(scopePattern, 'u');
+const scopeText = new RegExp(`^(own|(agent|shared):${agentNamePattern.slice(1, -1)})$`, 'u');
 
 /** Whether a text names a scope. */
 export const isScope = (text: string): boolean => scopeText.test(text);

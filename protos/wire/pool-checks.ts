@@ -193,4 +193,5 @@ export const poolMessages: Readonly<Record<string, Readonly<Record<string, strin
   PartialMessages: { messages: 'MessageEntry' },
   SearchRequest: { selection: 'Selection' },
   ListRequest: { selection: 'Selection' },
+  ForgetRequest: { selection: 'Selection' },
 };

@@ -1,11 +1,13 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { isServiceError, ServiceError, stale, type ErrorCode } from '@agent-workflow/kit/errors';
 import type { GrantedRun, Grants } from '../grants.ts';
+import { knowledgeOf } from '../knowledge.ts';
 import type { PoolRule } from '../pools.ts';
 import { poolOfToken } from '../refusals.ts';
 import type { ClaimedRun, RegisteredAgent, RenewGrantReply } from '../threads.ts';
 import { fail, type Method } from './link.ts';
 import type { PoolLimiting } from './pool-limits.ts';
+import { foreignScope, knowledgeOfClaimed, type Scoped } from './pool-scopes.ts';
 
 /** A pool of workers, and the agents whose runs it may have. */
 export interface Pool {
@@ -69,7 +71,7 @@ export function createPoolGate(method: string, rule: PoolRule, access: PoolAcces
     if (!caller || !access) return fail(denied('the caller is not known'));
     const grant = token === undefined ? undefined : access.grants?.read(token);
     const isUnread = token !== undefined && !grant;
-    const found = refusalOf({ rule, request, caller, grant, isUnread, isExpired: access.grants?.isExpired });
+    const found = refusalOf({ method, rule, request, caller, grant, isUnread, isExpired: access.grants?.isExpired });
     if (found) {
       access.onRefused({ ...found, pool: caller.name, method });
       return name(fail(denied(`pool "${caller.name}" may not call ${method}: ${found.why}`)), caller);
@@ -91,8 +93,9 @@ const isMisfit = (error: unknown): error is ServiceError => isServiceError(error
 const denied = (message: string): ServiceError => new ServiceError('PermissionDenied', message);
 
 interface Asked {
+  readonly method: string;
   readonly rule: PoolRule;
-  readonly request: NamedRun & { readonly agent?: string };
+  readonly request: NamedRun & Scoped & { readonly agent?: string };
   readonly caller: Pool;
   readonly grant: GrantedRun | undefined;
   /** Whether it shows something that is no grant here. */
@@ -103,6 +106,7 @@ interface Asked {
 type NamedRun = Partial<Pick<GrantedRun, 'owner' | 'threadId' | 'runId' | 'epoch'>>;
 
 function refusalOf({
+  method,
   rule,
   request,
   caller,
@@ -124,7 +128,11 @@ function refusalOf({
       const why = misfitOf(request, caller, grant);
       if (why !== undefined || !grant) return { reason: 'grant', why: isUnread ? unreadGrant : (why ?? noGrant) };
       const isLate = rule === 'run' && isExpired?.(grant) !== false;
-      return isLate ? { reason: 'grant', why: lateGrant } : undefined;
+      if (isLate) return { reason: 'grant', why: lateGrant };
+      const scope = foreignScope(method, request, grant);
+      return scope === undefined
+        ? undefined
+        : { reason: 'grant', why: `its run may not do so in the scope "${scope}"` };
     }
   }
 }
@@ -166,7 +174,9 @@ const gives: Readonly<Record<string, (reply: Promise<never>, giving: Giving) => 
     if (!caller.agents.has(otherAgent ?? agent)) throw stale(`run "${runId}" is not of an agent of this pool`);
     const isLeft = otherAgent !== undefined || claimed.otherRevision !== undefined || claimed.lastClaim === true;
     if (isLeft) return claimed;
-    return { ...claimed, grant: grants.issue({ owner, threadId, runId, epoch, agent, pool: caller.name }) };
+    const knowledge = knowledgeOf({ knowledge: knowledgeOfClaimed(claimed), agent });
+    const scopes = Object.keys(knowledge).length > 0 ? { knowledge } : {};
+    return { ...claimed, grant: grants.issue({ owner, threadId, runId, epoch, agent, pool: caller.name, ...scopes }) };
   },
   'threads.renewGrant': async (reply: Promise<RenewGrantReply>, { grant, grants }) => {
     await reply;

@@ -9,6 +9,7 @@ export type {
   MemoryChange,
   MemoryConditions,
   MemoryFound,
+  MemoryOutcome,
   MemoryPage,
   MemoryQuery,
   NewMemory,

@@ -123,6 +123,10 @@ export const sizes = {
   itemRow: 1 * MiB + 16 * KiB,
   /** Namespace and key of such an item together, in bytes. */
   itemId: 1 * KiB,
+  /** What a run may do in scopes of memories, as its start says it. */
+  knowledge: 32 * KiB,
+  /** Scopes of memories that the operator declares (a count): a header of each call of a pooled worker names those of its run. */
+  scopes: 64,
   /** Tools that one request declares (a count). */
   tools: 256,
 } as const;

@@ -62,12 +62,18 @@ test('a node that asks, or sleeps, has stored once when it begins again', async 
   t.deepEqual(await contentsOf(replicas), ['after it', 'before the sleep']);
 });
 
-const bound = (memory: Parameters<typeof bindMemory>[0], key?: string): ReturnType<typeof bindMemory> =>
-  bindMemory(memory, { owner, threadId: 't1', signal: new AbortController().signal, forMs: 0, key });
+const bound = (
+  memory: Parameters<typeof bindMemory>[0],
+  key?: string,
+  given: Partial<Parameters<typeof bindMemory>[1]> = {},
+): ReturnType<typeof bindMemory> => {
+  const run = { owner, threadId: 't1', agent: 'refunds', signal: new AbortController().signal, forMs: 0, key };
+  return bindMemory(memory, { ...run, ...given });
+};
 const open = async (): ReturnType<typeof openMemory> =>
   openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) });
 
-test('a key of the author is one memory of the owner, whichever node or run stores it', async (t) => {
+test('a key of the author is one memory of the owner, which the next node or run replaces', async (t) => {
   await using opened = await open();
   const { memory } = opened;
   const id = await bound(memory, 'step 1').store({ content: 'likes tea', key: 'taste' });
@@ -75,7 +81,7 @@ test('a key of the author is one memory of the owner, whichever node or run stor
   t.is(await bound(memory).store({ content: 'likes coffee', key: 'taste' }), id);
   t.not(await bound(memory, 'step 1').store({ content: 'likes tea' }), id);
   const { memories, total } = await bound(memory).list();
-  t.deepEqual([memories.map(({ content }) => content), total], [['likes tea', 'likes tea'], 2]);
+  t.deepEqual([memories.map(({ content }) => content).sort(), total], [['likes coffee', 'likes tea'], 2]);
   for (const key of ['', 7, 'x'.repeat(257)])
     await t.throwsAsync(bound(memory).store({ content: 'x', key: key as string }), {
       message: 'key of memory.store must be a text of 1 to 256 characters',
@@ -141,4 +147,80 @@ test('what nodes give memory under a name that it does not know is refused by na
   ] as const)
     await t.throwsAsync(work, { message });
   t.is((await memory.list()).total, 0);
+});
+
+test('a node uses the scopes that its run may, and finds no others', async (t) => {
+  await using opened = await open();
+  const knowledge = {
+    'shared:handbook': { read: true },
+    'shared:prices': { write: true },
+    'shared:faq': { read: ['refunds'], write: ['loader'] },
+  } as const;
+  const refunds = bound(opened.memory, undefined, { knowledge });
+  const loader = bound(opened.memory, undefined, { knowledge, agent: 'loader', owner: 'u:ops' });
+  const stranger = bound(opened.memory, undefined, { agent: 'other', owner: 'u:eve' });
+  const stored = await loader.store({ content: 'tea of the faq', scope: 'shared:faq', key: 'page 1' });
+  await refunds.store({ content: 'tea of the prices', scope: 'shared:prices' });
+  await refunds.store({ content: 'tea of the agent', scope: 'agent:refunds', dedupe: true });
+  await refunds.store({ content: 'tea of ada' });
+  const scopes = ['own', 'agent:refunds', 'shared:handbook', 'shared:prices', 'shared:faq'];
+  const found = await refunds.search('tea', { scopes });
+  t.deepEqual(found.map(({ content, scope }) => [content, scope]).sort(), [
+    ['tea of ada', undefined],
+    ['tea of the agent', 'agent:refunds'],
+    ['tea of the faq', 'shared:faq'],
+    ['tea of the prices', 'shared:prices'],
+  ]);
+  t.deepEqual(
+    (await refunds.search('tea')).map(({ content }) => content),
+    ['tea of ada'],
+  );
+  for (const scope of ['shared:handbook', 'shared:faq']) {
+    await t.throwsAsync(refunds.store({ content: 'x', scope }), { name: 'PermissionDenied' });
+    await t.throwsAsync(refunds.update(stored, { content: 'x' }, { scope }), { name: 'PermissionDenied' });
+    await t.throwsAsync(refunds.delete(stored, { scope }), { name: 'PermissionDenied' });
+    await t.throwsAsync(refunds.forget({ scope, all: true }), { name: 'PermissionDenied' });
+  }
+  for (const scope of ['agent:refunds', 'shared:handbook', 'shared:none'])
+    for (const call of [
+      () => stranger.store({ content: 'x', scope }),
+      () => stranger.search('x', { scopes: ['own', scope] }),
+      () => stranger.list({ scope }),
+      () => stranger.update(stored, { content: 'x' }, { scope }),
+      () => stranger.delete(stored, { scope }),
+      () => stranger.forget({ scope, all: true }),
+    ])
+      await t.throwsAsync(call, { name: 'NotFound', message: `scope "${scope}" does not exist` });
+  await t.throwsAsync(refunds.list({ scope: 'nope' }), { message: /^scope must be own, agent:NAME or shared:NAME/ });
+  await t.throwsAsync(refunds.search('x', { scopes: [] }), { message: /must be a list of scopes/ });
+  t.like(await loader.update(stored, { content: 'coffee' }, { scope: 'shared:faq' }), { content: 'coffee' });
+  t.is(await loader.store({ content: 'coffee!', scope: 'shared:faq', key: 'page 1' }), stored);
+  t.deepEqual(
+    (await refunds.list({ scope: 'shared:faq' })).memories.map(({ content }) => content),
+    ['coffee!'],
+  );
+  t.is(await loader.forget({ scope: 'shared:faq', category: 'general' }), 1);
+  await t.throwsAsync(loader.forget({ scope: 'shared:faq' }), { name: 'Invalid' });
+  t.is((await refunds.list()).total, 1);
+});
+
+test('many memories are stored in one call, of which each is refused for itself', async (t) => {
+  await using opened = await open();
+  const memory = bound(opened.memory, 'step 1');
+  const items = Array.from({ length: 50 }, (_, at) => ({ content: `fact ${String(at)}`, key: String(at % 40) }));
+  const outcomes = await memory.storeAll([
+    ...items,
+    { content: '' },
+    { content: 'x', scope: 'shared:none' },
+    7 as never,
+  ]);
+  t.is(outcomes.length, 53);
+  const ids = outcomes.flatMap((outcome) => ('id' in outcome ? [outcome.id] : []));
+  t.deepEqual([ids.length, new Set(ids).size], [50, 40]);
+  t.deepEqual(
+    outcomes.slice(50).map((outcome) => ('error' in outcome ? outcome.error.name : '')),
+    ['Invalid', 'NotFound', 'BadRequest'],
+  );
+  t.is((await memory.list()).total, 40);
+  await t.throwsAsync(memory.storeAll('no' as never), { message: 'memory.storeAll takes a list of memories' });
 });

@@ -69,7 +69,7 @@ const claimed: Whole<ClaimedRun> = {
   ...{ wakeAt: large, now: large },
   givenUp: end.error,
   ...{ agent: id, otherAgent: id, revision: id, otherRevision: id, nextRevision: id },
-  grant: { token: 'x'.repeat(2 * (name.length + 4 * idBytes)), forMs: large },
+  grant: { token: 'x'.repeat(2 * (name.length + 4 * idBytes + 100 * sizes.scopes)), forMs: large },
 };
 
 const accepted: Whole<AcceptRunReply> = {
@@ -147,6 +147,7 @@ const start: Whole<StartRequest> = {
   configJson: json(sizes.config),
   contextJson: json(sizes.config),
   userJson: json(sizes.metadata),
+  knowledgeJson: json(sizes.knowledge),
   resumeJson: json(sizes.resume),
   breakpointsJson: json(sizes.breakpoints),
   requestJson: json(sizes.shownRequest),

@@ -127,6 +127,7 @@ function refuseLarge({
   breakpointsJson,
   requestJson,
   threadMarksJson,
+  knowledgeJson,
   tools,
 }: StartRequest): void {
   refuseLargeField('initialState', initialStateJson?.byteLength, sizes.state);
@@ -138,6 +139,7 @@ function refuseLarge({
   refuseLargeField('interruptBefore', breakpointsJson?.byteLength, sizes.breakpoints);
   refuseLargeField('threadMarks', threadMarksJson?.byteLength, sizes.metadata);
   refuseLargeField('request', requestJson?.byteLength, sizes.shownRequest);
+  refuseLargeField('knowledge', knowledgeJson?.byteLength, sizes.knowledge);
 }
 
 function refuseLargeField(name: string, bytes: number | undefined, bound: number): void {

@@ -1,5 +1,6 @@
 import type { RequestContext } from '@agent-workflow/kit/request-context';
 import type { StartRequest } from '@agent-workflow/protos/execution';
+import type { Knowledge } from '@agent-workflow/protos/knowledge';
 import { fromJson } from './json.ts';
 
 /** The options of a run. Its record keeps them from acceptance to the last claim. */
@@ -25,6 +26,8 @@ export interface RunOptions {
   readonly passed?: readonly { readonly id: string }[];
   /** Where the run stops until its caller lets it go on. Absent: nowhere. */
   readonly breakpoints?: Breakpoints;
+  /** What the run may do in scopes of memories; absent: nothing beside what is its owner's and its agent's. */
+  readonly knowledge?: Knowledge;
   /** When the run was accepted, and in which trace. Absent on records without it. */
   readonly accepted?: Accepted;
   /** The run goes on where its thread stands. The record takes it away where that is a step that failed or was stopped. */
@@ -94,6 +97,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   if (resumeJson) put(',"resume":', resumeJson);
   if (breakpointsJson) put(',"breakpoints":', breakpointsJson);
   if (requestJson) put(',"request":', requestJson);
+  if (request.knowledgeJson) put(',"knowledge":', request.knowledgeJson);
   text += ',"tools":[';
   for (const [index, { nodeName: node, name, description, isSetUp, parametersJson }] of tools.entries()) {
     const named = JSON.stringify({ node, name, description, ...(isSetUp && { isSetUp }) }).slice(0, -1);

@@ -1,55 +1,87 @@
-import { badRequest } from '@agent-workflow/kit/errors';
+import { defaultAgent } from '@agent-workflow/kit/agents';
+import { eachOf } from '@agent-workflow/kit/each';
+import { badRequest, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { idFrom, newId } from '@agent-workflow/kit/ids';
+import { mayUse, type Knowledge, type KnowledgeAction } from '@agent-workflow/protos/knowledge';
 import { distanceMetrics, isIn, memoryTypes, retrievalStrategies } from '@agent-workflow/protos/lists';
 import type { Memory, MemoryItem, Selection } from '@agent-workflow/protos/memory';
 import { readTime } from '@agent-workflow/protos/message';
 import { within } from '@agent-workflow/protos/call';
 import { mostMemories } from '@agent-workflow/protos/run-trace';
+import { isScope, mustBeScope, ownScope } from '@agent-workflow/protos/scopes';
 import {
   memoryNames,
   type BoundMemory,
   type MemoryChange,
   type MemoryConditions,
   type MemoryFound,
+  type MemoryOutcome,
+  type NewMemory,
 } from '@agent-workflow/graph/build/context';
 import { refuseUnknown } from '@agent-workflow/graph/state/refuse-unknown';
 import { tracedCode } from '@agent-workflow/graph/trace/current-span';
 import { fromJson } from '../record/json.ts';
-import { callForNode, type NodeWait } from './node-calls.ts';
+import { callForNode, isServiceAway, type NodeWait } from './node-calls.ts';
 
 /** How long one call may take before the memory service counts as unavailable, in milliseconds. */
 const memoryTimeoutMs = 30_000;
-interface MemoryScope extends NodeWait {
+interface MemoryOfRun extends NodeWait {
   readonly owner: string;
   readonly threadId: string;
+  /** Absent: the default. */
+  readonly agent?: string | undefined;
+  /** What the run may do in scopes; absent: nothing beside what is its owner's and its agent's. */
+  readonly knowledge?: Knowledge | undefined;
   /** The same for a node or a call that begins again; absent: each call has its effect anew. */
   readonly key?: string | undefined;
 }
 
+/** How many memories of one call are stored at the same time. */
+const storedAtOnce = 16;
+
 /**
- * The memory service as nodes see it: only the owner's memories, and plain values instead of bytes. While the service is
+ * The memory service as nodes see it: only the memories that the run may use, and plain values instead of bytes. While the service is
  * unavailable, a call is repeated with the same id, so that it takes effect once; so is one of a node that begins again.
  */
-export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
-  const { owner, threadId, signal } = scope;
+export function bindMemory(memory: Memory, run: MemoryOfRun): BoundMemory {
+  const { owner, threadId, signal } = run;
   const call = (): ReturnType<typeof within> => within(memoryTimeoutMs, signal);
-  const repeated = <T>(work: () => Promise<T>): Promise<T> => callForNode(work, scope);
-  const idOf = createIds(scope.key);
+  const repeated = <T>(work: () => Promise<T>): Promise<T> => callForNode(work, run);
+  const idOf = createIds(run.key);
+  const open = (action: KnowledgeAction, scope: unknown): { scope?: string } => openScope(run, action, scope);
   const noteFound = createNotes();
+  const store = async (item: NewMemory): Promise<string> => {
+    refuseUnfit(item);
+    refuseNames('store', item);
+    const { content, memoryType = 'semantic', category = 'general', metadata = {}, key, dedupe = false } = item;
+    const scope = open('write', item.scope);
+    const fields = {
+      content: wellFormed(content),
+      memoryType: oneOf('memoryType', memoryTypes, memoryType),
+      category: wellFormed(category),
+    };
+    const naming = [...Object.values(scope), ...(key === undefined ? [] : [keyOf(key)])];
+    const memoryId = idOf('store', ...Object.values(fields), ...naming);
+    const given = { ...scope, ...(key !== undefined && { key }), ...(dedupe && { dedupe }) };
+    // What is shared is deleted with no thread of anybody.
+    const ofThread = scope.scope === undefined ? { threadId } : {};
+    const request = { owner, memoryId, ...fields, metadataJson: toJson(metadata), ...ofThread, ...given };
+    return (await repeated(async () => memory.store({ ...request, ...timesOf(item) }, call()))).memoryId;
+  };
+
   return {
-    store: async (item) => {
-      refuseUnfit(item);
-      refuseNames('store', item);
-      const { content, memoryType = 'semantic', category = 'general', metadata = {}, key } = item;
-      const fields = {
-        content: wellFormed(content),
-        memoryType: oneOf('memoryType', memoryTypes, memoryType),
-        category: wellFormed(category),
-      };
-      const memoryId = key === undefined ? idOf('store', ...Object.values(fields)) : idOfKey(key);
-      const metadataJson = toJson(metadata);
-      const request = { owner, memoryId, ...fields, metadataJson, threadId, ...timesOf(item) };
-      return (await repeated(async () => memory.store(request, call()))).memoryId;
+    store,
+
+    storeAll: async (items) => {
+      if (!Array.isArray(items)) throw badRequest('memory.storeAll takes a list of memories');
+      const outcomes: MemoryOutcome[] = [];
+      await eachOf([...items.entries()], storedAtOnce, async ([index, item]) => {
+        outcomes[index] = await store(item as NewMemory).then(
+          (id) => ({ id }),
+          (error: unknown) => outcomeOf(error, signal),
+        );
+      });
+      return outcomes;
     },
 
     search: async (query, options = {}) => {
@@ -66,19 +98,23 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
         distanceMetric: oneOf('distanceMetric', distanceMetrics, distanceMetric),
         maxTokens: options.maxTokens ?? 4000,
         ...(options.options && { optionsJson: toJson(options.options) }),
+        ...(options.scopes && { scopes: listOf(options.scopes).map((scope) => open('read', scope).scope ?? ownScope) }),
       };
       const { results } = await repeated(async () => memory.search(request, call()));
       noteFound(results);
       return results.map(toFound);
     },
 
-    update: async (id, change) => {
+    update: async (id, change, options = {}) => {
       requireId('update', id);
       refuseUnfit(change, 'memory.update takes an id and an object whose content is a text: { content }');
       refuseNames('update', change);
+      refuseNames('delete', options);
+      const scope = open('write', options.scope);
       const { content, metadata } = change;
+      const onceKey = idOf('update', id, JSON.stringify(change), ...Object.values(scope));
       const request = {
-        ...{ owner, memoryId: id, content: wellFormed(content), onceKey: idOf('update', id, JSON.stringify(change)) },
+        ...{ owner, memoryId: id, content: wellFormed(content), onceKey, ...scope },
         ...(metadata && { metadataJson: toJson(metadata) }),
         ...timesOf(change),
       };
@@ -89,17 +125,58 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
       refuseNames('list', options);
       const { limit = 100, cursor } = options;
       const page = { limit, offset: 0, ...(cursor !== undefined && { cursor }) };
-      const request = { owner, selection: selectionOf(options), ...page };
+      const request = { owner, selection: selectionOf(options), ...page, ...open('read', options.scope) };
       const { memories, total, cursor: next } = await repeated(async () => memory.list(request, call()));
       return { memories: memories.map(toFound), total, ...(next !== undefined && { cursor: next }) };
     },
 
-    delete: async (memoryId) => {
+    delete: async (memoryId, options = {}) => {
       requireId('delete', memoryId);
-      const request = { owner, memoryId, onceKey: idOf('delete', memoryId) };
+      refuseNames('delete', options);
+      const scope = open('write', options.scope);
+      const request = { owner, memoryId, ...scope, onceKey: idOf('delete', memoryId, ...Object.values(scope)) };
       await repeated(async () => memory.delete(request, call()));
     },
+
+    forget: async (conditions) => {
+      if (typeof conditions !== 'object') throw badRequest('memory.forget takes an object of conditions');
+      refuseNames('forget', conditions);
+      const selection = selectionOf(conditions);
+      const onceKey = idOf('forget', JSON.stringify(conditions));
+      const request = { owner, selection, all: conditions.all === true, ...open('write', conditions.scope), onceKey };
+      const { memoryIds, deletedCount = memoryIds.length } = await repeated(async () => memory.forget(request, call()));
+      return deletedCount;
+    },
   };
+}
+
+/**
+ * The scope of a call, `{}` for the owner's own. What the run may not use is not there for it.
+ * @throws NotFound, or PermissionDenied for a scope that it may read
+ */
+function openScope(
+  { knowledge, agent = defaultAgent }: MemoryOfRun,
+  action: KnowledgeAction,
+  scope: unknown,
+): { scope?: string } {
+  const run = { knowledge, agent };
+  if (scope === undefined || scope === ownScope) return {};
+  if (typeof scope !== 'string' || !isScope(scope)) throw badRequest(`scope ${mustBeScope}`);
+  if (mayUse(run, scope, action)) return { scope };
+  if (mayUse(run, scope, 'read'))
+    throw new ServiceError('PermissionDenied', `the run may read the scope "${scope}", and not write it`);
+  throw notFound(`scope "${scope}" does not exist`);
+}
+
+function listOf(scopes: unknown): readonly unknown[] {
+  if (Array.isArray(scopes) && scopes.length > 0) return scopes;
+  throw badRequest('scopes of memory.search must be a list of scopes');
+}
+
+/** What a memory was refused for. @throws the error when the call was given up, or the service is away: that is no matter of the memory. */
+function outcomeOf(error: unknown, signal: AbortSignal): { readonly error: Error } {
+  if (signal.aborted || isServiceAway(error) || !(error instanceof Error)) throw error;
+  return { error };
 }
 
 /** Notes in the trace which memories the code that runs has found, each once: who reads an answer sees what it may come from. */
@@ -132,10 +209,9 @@ function createIds(key: string | undefined): (...parts: readonly string[]) => st
 
 const longestKey = 256;
 
-function idOfKey(key: unknown): string {
-  if (typeof key !== 'string' || key === '' || key.length > longestKey)
-    throw badRequest(`key of memory.store must be a text of 1 to ${String(longestKey)} characters`);
-  return idFrom(JSON.stringify(['key', key]), 'memory');
+function keyOf(key: unknown): string {
+  if (typeof key === 'string' && key !== '' && key.length <= longestKey) return key;
+  throw badRequest(`key of memory.store must be a text of 1 to ${String(longestKey)} characters`);
 }
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
@@ -178,6 +254,7 @@ const toFound = (item: MemoryItem): MemoryFound => ({
   metadata: fromJson(item.metadataJson) as Record<string, unknown>,
   timestamp: new Date(item.timestamp).toISOString(),
   ...(item.expiresAt !== undefined && { expiresAt: new Date(item.expiresAt).toISOString() }),
+  ...(item.scope !== undefined && { scope: item.scope }),
 });
 
 /** A text without halves of surrogate pairs, each of which gRPC would send as three signs. The memory service refuses what is no text. */

@@ -186,9 +186,10 @@ function toDriveOptions(
     log.warn({ err: error, runId, threadId }, `${service} ${what}; a node waits for it`);
   };
   const claim = { owner, runId, epoch };
+  const scopes = { agent: claimed.agent, knowledge: runOptions.knowledge };
   const [onMemoryAway, onFilesAway] = [onAwayOf('the memory service'), onAwayOf('the store of files')];
   const servicesUnder: DriveOptions['servicesUnder'] = (until, key, opened) => ({
-    memory: bindMemory(memory, { owner, threadId, key, signal: until, opened, onAway: onMemoryAway }),
+    memory: bindMemory(memory, { ...scopes, owner, threadId, key, signal: until, opened, onAway: onMemoryAway }),
     files: bindFiles(files, { claim, signal: until, opened, onAway: onFilesAway }),
   });
   return {

@@ -34,6 +34,16 @@ export interface MemoryFound {
   /** The time of what it describes; without one, when it was stored or updated last. */
   readonly timestamp?: string;
   readonly expiresAt?: string;
+  /** Of a search: where it is, `agent:NAME` or `shared:NAME`; absent: with the owner's own memories. */
+  readonly scope?: string;
+}
+
+/**
+ * Whose memories are meant: `own`, those of the owner of the run, unless something else is given; `agent:NAME`, what the runs of an agent share;
+ * `shared:NAME`, what the operator has declared.
+ */
+interface MemoryScope {
+  readonly scope?: string | undefined;
 }
 
 /** A time as ISO 8601, as a date, or as a number: seconds since 1970 below 100,000,000,000, milliseconds from there on. */
@@ -46,13 +56,15 @@ interface MemoryTimes {
   readonly expiresAt?: GivenTime | undefined;
 }
 
-export interface NewMemory extends MemoryTimes {
+export interface NewMemory extends MemoryTimes, MemoryScope {
   readonly content: string;
   readonly memoryType?: MemoryType | undefined;
   readonly category?: string | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-  /** In 1 to 256 characters: the owner has one memory of this key. While it is there, storing another changes nothing and gives its id. */
+  /** In 1 to 256 characters: the scope has one memory of this key. Storing another takes its place, under the same id. */
   readonly key?: string | undefined;
+  /** When the same content was stored so before, of the same type and category in the scope, its id is given and nothing is stored. */
+  readonly dedupe?: boolean | undefined;
 }
 
 /** Which memories are meant: those that meet every condition. */
@@ -66,6 +78,8 @@ export interface MemoryConditions {
 }
 
 export interface MemoryQuery extends MemoryConditions {
+  /** Where is searched, in up to 8 scopes together: `['own']` unless others are given. */
+  readonly scopes?: readonly string[] | undefined;
   readonly limit?: number | undefined;
   readonly strategy?: MemoryStrategy | undefined;
   readonly scoreThreshold?: number | undefined;
@@ -91,22 +105,38 @@ export interface MemoryPage {
   readonly cursor?: string;
 }
 
-/** The memories of the owner of the run. */
+/** What became of one of several memories: its id, or why it was refused. */
+export type MemoryOutcome = { readonly id: string } | { readonly error: Error };
+
+/**
+ * The memories of the owner of the run, and of what else the run may use: what its agent shares, and what the operator has declared for its owner or its
+ * agent. A scope that it may not read is `NotFound`, one that it may not write `PermissionDenied`.
+ */
 export interface BoundMemory {
   /**
    * Stores one memory and returns its id. A node or a tool call that begins again stores it once: its n-th call with the same content,
    * type and category is the same one. Without that, each call stores a new one.
    */
   readonly store: (memory: NewMemory) => Promise<string>;
+  /** Stores many, each for itself, and says of each in turn what became of it. */
+  readonly storeAll: (memories: readonly NewMemory[]) => Promise<readonly MemoryOutcome[]>;
   /** Best first. */
   readonly search: (query: string, options?: MemoryQuery) => Promise<readonly MemoryFound[]>;
   /** @throws ServiceError `NotFound` when it is absent. */
-  readonly update: (id: string, change: MemoryChange) => Promise<MemoryFound>;
+  readonly update: (id: string, change: MemoryChange, options?: MemoryScope) => Promise<MemoryFound>;
   readonly list: (
-    options?: MemoryConditions & { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+    options?: MemoryConditions &
+      MemoryScope & { readonly limit?: number | undefined; readonly cursor?: string | undefined },
   ) => Promise<MemoryPage>;
   /** @throws ServiceError `NotFound` when it is absent. */
-  readonly delete: (id: string) => Promise<void>;
+  readonly delete: (id: string, options?: MemoryScope) => Promise<void>;
+  /**
+   * Removes all that meet every condition, for good, and says how many.
+   * @throws ServiceError `Invalid` without a condition, unless `all` is true.
+   */
+  readonly forget: (
+    conditions: MemoryConditions & MemoryScope & { readonly all?: boolean | undefined },
+  ) => Promise<number>;
 }
 
 /** The options that each call of {@link BoundMemory} knows. */
@@ -117,20 +147,26 @@ export const memoryNames = {
     category: true,
     metadata: true,
     key: true,
+    dedupe: true,
+    scope: true,
     timestamp: true,
     expiresAt: true,
   },
   search: {
     ...{ limit: true, strategy: true, scoreThreshold: true, category: true, memoryType: true, threadId: true },
-    ...{ filters: true, distanceMetric: true, maxTokens: true, options: true },
+    ...{ filters: true, distanceMetric: true, maxTokens: true, options: true, scopes: true },
   },
   update: { content: true, metadata: true, timestamp: true, expiresAt: true },
-  list: { category: true, memoryType: true, threadId: true, filters: true, limit: true, cursor: true },
+  list: { category: true, memoryType: true, threadId: true, filters: true, limit: true, cursor: true, scope: true },
+  delete: { scope: true },
+  forget: { category: true, memoryType: true, threadId: true, filters: true, all: true, scope: true },
 } satisfies {
   readonly store: Readonly<Record<keyof NewMemory, true>>;
   readonly search: Readonly<Record<keyof MemoryQuery, true>>;
   readonly update: Readonly<Record<keyof MemoryChange, true>>;
-  readonly list: Readonly<Record<keyof MemoryConditions | 'limit' | 'cursor', true>>;
+  readonly list: Readonly<Record<keyof MemoryConditions | 'limit' | 'cursor' | 'scope', true>>;
+  readonly delete: Readonly<Record<'scope', true>>;
+  readonly forget: Readonly<Record<keyof MemoryConditions | 'all' | 'scope', true>>;
 };
 
 /** What is known of a file. */

@@ -1,5 +1,12 @@
 import { readTime } from '@agent-workflow/protos/message';
-import { memoryNames, type BoundMemory, type MemoryConditions, type MemoryFound } from '../build/context.ts';
+import {
+  memoryNames,
+  type BoundMemory,
+  type MemoryConditions,
+  type MemoryFound,
+  type MemoryOutcome,
+  type NewMemory,
+} from '../build/context.ts';
 import { distanceMetrics, memoryStrategies, memoryTypes, requireListed } from '../build/memory-lists.ts';
 import { toStrictJson } from '../state/json-value.ts';
 import { refuseUnknown } from '../state/refuse-unknown.ts';
@@ -23,36 +30,62 @@ const maxMetadataBytes = 64 * 1024;
  */
 export function fakeMemory(): FakeMemory {
   const stored: StoredMemory[] = [];
-  const byKey = new Map<string, string>();
   let count = 0;
-  const meeting = (conditions: MemoryConditions): StoredMemory[] => {
+  const idsByName = new Map<string, string>();
+  const meeting = (conditions: MemoryConditions, scopes: readonly string[] = ['own']): StoredMemory[] => {
     const { category, memoryType, filters = {} } = conditions;
     requireListed('memoryType', memoryTypes, memoryType);
     return stored
+      .filter(({ scope = 'own' }) => scopes.includes(scope))
       .filter((memory) => category === undefined || memory.category === category)
       .filter((memory) => memoryType === undefined || memory.memoryType === memoryType)
       .filter(({ expiresAt }) => expiresAt === undefined || Date.parse(expiresAt) > Date.now())
       .filter((memory) => passesFilters(filters, memory));
   };
-  const placeOf = (id: string): number => {
-    const at = stored.findIndex((memory) => memory.id === id);
+  const placeOf = (id: string, scope = 'own'): number => {
+    const at = stored.findIndex((memory) => memory.id === id && (memory.scope ?? 'own') === scope);
     if (at < 0) throw new Error(`memory "${id}" does not exist`);
     return at;
   };
+  const store = async (memory: NewMemory): Promise<string> => {
+    const {
+      content,
+      memoryType = 'semantic',
+      category = 'general',
+      metadata = {},
+      key,
+      dedupe,
+      scope = 'own',
+    } = memory;
+    requireContent(content);
+    refuseUnknown('what memory.store is given', '', memory, memoryNames.store);
+    requireListed('memoryType', memoryTypes, memoryType);
+    const identity = key === undefined ? ['content', memoryType, category, content] : ['key', key];
+    const name = key !== undefined || dedupe === true ? JSON.stringify([scope, ...identity]) : undefined;
+    const known = name === undefined ? undefined : idsByName.get(name);
+    const at = stored.findIndex(({ id }) => id === known);
+    if (known !== undefined && at >= 0 && key === undefined) return known;
+    // Not at random, so that two tests that do the same store the same.
+    const id = at >= 0 && known !== undefined ? known : `memory-${String(++count)}`;
+    if (name !== undefined) idsByName.set(name, id);
+    if (at >= 0) stored.splice(at, 1);
+    const where = scope === 'own' ? {} : { scope };
+    stored.push({ id, content, memoryType, category, metadata: toMetadata(metadata), ...toTimes(memory), ...where });
+    return id;
+  };
   return {
     stored,
-    store: async (memory) => {
-      const { content, memoryType = 'semantic', category = 'general', metadata = {}, key } = memory;
-      requireContent(content);
-      refuseUnknown('what memory.store is given', '', memory, memoryNames.store);
-      requireListed('memoryType', memoryTypes, memoryType);
-      const known = key === undefined ? undefined : byKey.get(key);
-      if (known !== undefined && stored.some(({ id }) => id === known)) return known;
-      // Not at random, so that two tests that do the same store the same.
-      const id = `memory-${String(++count)}`;
-      if (key !== undefined) byKey.set(key, id);
-      stored.push({ id, content, memoryType, category, metadata: toMetadata(metadata), ...toTimes(memory) });
-      return id;
+    store,
+    storeAll: async (memories) => {
+      const outcomes: MemoryOutcome[] = [];
+      for (const memory of memories)
+        outcomes.push(
+          await store(memory).then(
+            (id) => ({ id }),
+            (error: unknown) => ({ error: error as Error }),
+          ),
+        );
+      return outcomes;
     },
     search: async (query, options = {}) => {
       if (typeof query !== 'string') throw new TypeError('query of a search of memories must be a text');
@@ -60,16 +93,16 @@ export function fakeMemory(): FakeMemory {
       const { limit = 10, strategy, distanceMetric, scoreThreshold = 0 } = options;
       requireListed('strategy', memoryStrategies, strategy);
       requireListed('distanceMetric', distanceMetrics, distanceMetric);
-      return meeting(options)
+      return meeting(options, options.scopes)
         .map((memory) => ({ ...memory, score: scoreOf(query, memory.content) }))
         .filter(({ score }) => score > 0 && score >= scoreThreshold)
         .toSorted((one, other) => other.score - one.score)
         .slice(0, limit);
     },
-    update: async (id, change) => {
+    update: async (id, change, { scope } = {}) => {
       requireContent(change.content);
       refuseUnknown('what memory.update is given', '', change, memoryNames.update);
-      const at = placeOf(id);
+      const at = placeOf(id, scope);
       const { content, metadata = {} } = change;
       const before = stored[at] as StoredMemory;
       const merged = toMetadata({ ...before.metadata, ...metadata });
@@ -81,16 +114,25 @@ export function fakeMemory(): FakeMemory {
     },
     list: async (options = {}) => {
       refuseUnknown('what memory.list is given', '', options, memoryNames.list);
-      const { limit = 100, cursor = '0' } = options;
-      const all = meeting(options).toReversed();
+      const { limit = 100, cursor = '0', scope = 'own' } = options;
+      const all = meeting(options, [scope]).toReversed();
       const end = Number(cursor) + limit;
       const memories = all.slice(Number(cursor), end).map((memory) => ({ ...memory, score: 1 }));
       return { memories, total: all.length, ...(end < all.length && { cursor: String(end) }) };
     },
-    delete: async (id) => {
+    delete: async (id, { scope = 'own' } = {}) => {
       if (typeof id !== 'string') throw new TypeError('id of a memory to delete must be a text');
-      const at = stored.findIndex((memory) => memory.id === id);
+      const at = stored.findIndex((memory) => memory.id === id && (memory.scope ?? 'own') === scope);
       if (at >= 0) stored.splice(at, 1);
+    },
+    forget: async (conditions) => {
+      refuseUnknown('what memory.forget is given', '', conditions, memoryNames.forget);
+      const { scope = 'own', all, ...given } = conditions;
+      if (all !== true && Object.values(given).every((condition) => condition === undefined))
+        throw new TypeError('memory.forget needs a condition, or all');
+      const found = meeting(given, [scope]);
+      for (const { id } of found) stored.splice(placeOf(id, scope), 1);
+      return found.length;
     },
   };
 }

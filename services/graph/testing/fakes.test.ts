@@ -137,8 +137,9 @@ test('a fake memory finds what holds the words of the query, the best first, wit
 
 test('a fake memory refuses a query that is no text', async (t) => {
   const other = fakeMemory();
-  const id = await other.store({ content: 'green tea', key: 'taste', metadata: { n: 1 }, timestamp: '2024-03-05' });
-  t.is(await other.store({ content: 'coffee', key: 'taste' }), id);
+  const id = await other.store({ content: 'coffee', key: 'taste' });
+  const green = { content: 'green tea', key: 'taste', metadata: { n: 1 }, timestamp: '2024-03-05' };
+  t.is(await other.store(green), id);
   await other.store({ content: 'old tea', expiresAt: 1 });
   await other.store({ content: 'black tea', category: 'drinks', metadata: { n: 2 } });
   const found = async (filters: object): Promise<string[]> =>
@@ -158,6 +159,28 @@ test('a fake memory refuses a query that is no text', async (t) => {
     message: /Limit, which is none of .*is limit meant/,
   });
   await t.throwsAsync(fakeMemory().search(5 as never), { message: 'query of a search of memories must be a text' });
+});
+
+test('a fake memory has scopes, and stores many with an outcome for each', async (t) => {
+  const memory = fakeMemory();
+  const scope = 'shared:handbook';
+  const page = { content: 'tea at four', scope, dedupe: true };
+  const outcomes = await memory.storeAll([page, page, { content: 'my tea' }, { content: '' }]);
+  t.deepEqual(
+    outcomes.map((outcome) => ('id' in outcome ? outcome.id : outcome.error.name)),
+    ['memory-1', 'memory-1', 'memory-2', 'TypeError'],
+  );
+  const found = async (scopes?: readonly string[]): Promise<(string | undefined)[]> =>
+    (await memory.search('tea', { scopes })).map((each) => each.scope);
+  t.deepEqual(await found(), [undefined]);
+  t.deepEqual((await found(['own', scope])).sort(), [scope, undefined]);
+  await t.throwsAsync(memory.update('memory-1', { content: 'x' }), { message: 'memory "memory-1" does not exist' });
+  t.like(await memory.update('memory-1', { content: 'x' }, { scope }), { content: 'x', scope });
+  await memory.delete('memory-1');
+  t.is((await memory.list({ scope })).total, 1);
+  t.is(await memory.forget({ scope, category: 'general' }), 1);
+  await t.throwsAsync(memory.forget({ scope }), { message: 'memory.forget needs a condition, or all' });
+  t.is(await memory.forget({ all: true }), 1);
 });
 
 test('a fake memory refuses metadata that is no JSON', async (t) => {

@@ -261,6 +261,9 @@ const isRemoteIn =
 const noFiles = (): Promise<never> =>
   Promise.reject(new Error('a walk has no files: give it run: { files: fakeFiles() }'));
 
+const noMemory = (): Promise<never> =>
+  Promise.reject(new Error('a walk has no memory: give it run: { memory: fakeMemory() }'));
+
 /** The context of a run without user, config, context, memories and files. */
 export const nobody: RunContext = {
   runId: 'run',
@@ -270,11 +273,9 @@ export const nobody: RunContext = {
   context: {},
   user: {},
   memory: {
-    store: () => Promise.reject(new Error('a walk has no memory: give it run: { memory: fakeMemory() }')),
-    search: fakeMemory().search,
-    update: fakeMemory().update,
-    list: fakeMemory().list,
-    delete: () => Promise.resolve(),
+    ...fakeMemory(),
+    store: noMemory,
+    storeAll: noMemory,
   },
   files: {
     read: noFiles,

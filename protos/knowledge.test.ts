@@ -1,0 +1,35 @@
+import test from 'ava';
+import { knowledgeOf, mayUse, type Knowledge } from './knowledge.ts';
+
+const knowledge: Knowledge = {
+  'shared:handbook': { read: true, write: ['loader'] },
+  'shared:prices': { read: ['refunds'] },
+  'agent:loader': { write: true },
+  'shared:closed': {},
+};
+
+test("a run uses what is its owner's and its agent's, and of the rest what is for its owner or its agent", (t) => {
+  const used = (agent: string, action: 'read' | 'write', given?: Knowledge): string[] =>
+    [
+      'own',
+      'agent:refunds',
+      'agent:loader',
+      ...Object.keys(knowledge).slice(0, 2),
+      'shared:closed',
+      'shared:none',
+      'toString',
+    ].filter((scope) => mayUse({ agent, knowledge: given }, scope, action));
+  t.deepEqual(used('refunds', 'read'), ['own', 'agent:refunds']);
+  t.deepEqual(used('refunds', 'read', knowledge), [
+    'own',
+    'agent:refunds',
+    'agent:loader',
+    'shared:handbook',
+    'shared:prices',
+  ]);
+  t.deepEqual(used('refunds', 'write', knowledge), ['own', 'agent:refunds', 'agent:loader']);
+  t.deepEqual(used('loader', 'write', knowledge), ['own', 'agent:loader', 'shared:handbook']);
+  for (const agent of ['refunds', 'loader', 'other'])
+    for (const action of ['read', 'write'] as const)
+      t.deepEqual(used(agent, action, knowledgeOf({ knowledge, agent })), used(agent, action, knowledge));
+});
