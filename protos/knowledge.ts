@@ -34,5 +34,4 @@ export function knowledgeOf({ knowledge = {}, agent }: Holder): Knowledge {
   return Object.fromEntries(entries);
 }
 
-const isFor = (runs: Runs | undefined, agent: string): boolean =>
-  runs === true || (runs !== undefined && runs.includes(agent));
+const isFor = (runs: Runs | undefined, agent: string): boolean => runs === true || runs?.includes(agent) === true;

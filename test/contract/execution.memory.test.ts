@@ -158,7 +158,7 @@ test('a node uses the scopes that its run may, and finds no others', async (t) =
   } as const;
   const refunds = bound(opened.memory, undefined, { knowledge });
   const loader = bound(opened.memory, undefined, { knowledge, agent: 'loader', owner: 'u:ops' });
-  const stranger = bound(opened.memory, undefined, { agent: 'other', owner: 'u:eve' });
+  const other = bound(opened.memory, undefined, { agent: 'other', owner: 'u:eve' });
   const stored = await loader.store({ content: 'tea of the faq', scope: 'shared:faq', key: 'page 1' });
   await refunds.store({ content: 'tea of the prices', scope: 'shared:prices' });
   await refunds.store({ content: 'tea of the agent', scope: 'agent:refunds', dedupe: true });
@@ -183,12 +183,12 @@ test('a node uses the scopes that its run may, and finds no others', async (t) =
   }
   for (const scope of ['agent:refunds', 'shared:handbook', 'shared:none'])
     for (const call of [
-      () => stranger.store({ content: 'x', scope }),
-      () => stranger.search('x', { scopes: ['own', scope] }),
-      () => stranger.list({ scope }),
-      () => stranger.update(stored, { content: 'x' }, { scope }),
-      () => stranger.delete(stored, { scope }),
-      () => stranger.forget({ scope, all: true }),
+      () => other.store({ content: 'x', scope }),
+      () => other.search('x', { scopes: ['own', scope] }),
+      () => other.list({ scope }),
+      () => other.update(stored, { content: 'x' }, { scope }),
+      () => other.delete(stored, { scope }),
+      () => other.forget({ scope, all: true }),
     ])
       await t.throwsAsync(call, { name: 'NotFound', message: `scope "${scope}" does not exist` });
   await t.throwsAsync(refunds.list({ scope: 'nope' }), { message: /^scope must be own, agent:NAME or shared:NAME/ });

@@ -18,9 +18,11 @@ interface Scoped {
  * this key, since those of users begin otherwise. @throws Invalid at `scope` for a text that names none.
  */
 export function ownerOfScope({ owner, scope = ownScope }: Scoped): string {
-  if (!isScope(scope)) throw invalid(['scope'], mustBeScope, 'string_pattern_mismatch');
-  return scope === ownScope ? owner : `scope ${scope}`;
+  if (scope !== ownScope && !isScope(scope)) throw invalid(['scope'], mustBeScope, 'string_pattern_mismatch');
+  return ownerIn(owner, scope);
 }
+
+const ownerIn = (owner: string, scope: string): string => (scope === ownScope ? owner : `scope ${scope}`);
 
 /** The spaces of the scopes that a search asks, each of them once. @throws Invalid at the scope that is wrong. */
 export function spacesOf({
@@ -34,7 +36,8 @@ export function spacesOf({
   if (asked.size > mostScopes)
     throw invalid(['scopes'], `must not name more than ${String(mostScopes)} scopes`, 'too_long');
   return [...asked].map((scope, index) => {
-    if (!isScope(scope)) throw invalid(['scopes', index], mustBeScope, 'string_pattern_mismatch');
-    return { scope, owner: ownerOfScope({ owner, scope }) };
+    if (scope !== ownScope && !isScope(scope))
+      throw invalid(['scopes', index], mustBeScope, 'string_pattern_mismatch');
+    return { scope, owner: ownerIn(owner, scope) };
   });
 }

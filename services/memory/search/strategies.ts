@@ -36,7 +36,7 @@ interface SpaceSearch extends Omit<Search, 'spaces'> {
 }
 
 /** A memory that was found, with its score of 0 to 1. */
-export interface Ranked {
+interface Ranked {
   readonly head: MemoryHead;
   readonly score: number;
 }
