@@ -36,8 +36,7 @@ export function spacesOf({
   if (asked.size > mostScopes)
     throw invalid(['scopes'], `must not name more than ${String(mostScopes)} scopes`, 'too_long');
   return [...asked].map((scope, index) => {
-    if (scope !== ownScope && !isScope(scope))
-      throw invalid(['scopes', index], mustBeScope, 'string_pattern_mismatch');
+    if (scope !== ownScope && !isScope(scope)) throw invalid(['scopes', index], mustBeScope, 'string_pattern_mismatch');
     return { scope, owner: ownerIn(owner, scope) };
   });
 }
