@@ -32,10 +32,11 @@ const headEnd = Buffer.from('\r\n\r\n');
 const lastChunk = Buffer.from('0\r\n\r\n');
 
 /** A request as bytes. */
-export function toRequest(method: string, path: string, body?: unknown): Buffer {
+export function toRequest(method: string, path: string, body?: unknown, headers: readonly string[] = []): Buffer {
   const json = body === undefined ? '' : JSON.stringify(body);
   const content = json === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(json)}\r\n`;
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: bench\r\n${content}\r\n${json}`);
+  const more = headers.map((header) => `${header}\r\n`).join('');
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: bench\r\n${more}${content}\r\n${json}`);
 }
 
 /** Opens one connection. */

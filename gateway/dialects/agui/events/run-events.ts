@@ -27,8 +27,8 @@ interface ShownRun {
 
 interface RunEventsOptions {
   readonly run: ShownRun;
-  /** `undefined`: it is not kept any more. */
-  readonly beginning: () => Promise<Beginning | undefined>;
+  /** `undefined`: it is not kept any more. Where messages are not needed there may be none. */
+  readonly beginning: (needsMessages: boolean) => Promise<Beginning | undefined>;
   /** Whether the reader has no messages yet. */
   readonly needsMessages: boolean;
   /** The nodes that are graphs themselves. */
@@ -68,7 +68,7 @@ export function createRunEvents({ run, beginning, needsMessages, subgraphs, isEa
   });
 
   const begin = async ({ at: timestamp }: RunEvent): Promise<AguiEvent[]> => {
-    begun = await beginning();
+    begun = await beginning(needsMessages);
     if (!begun) return [];
     return [
       { type: 'STATE_SNAPSHOT', timestamp, snapshot: begun.fields },
@@ -108,7 +108,7 @@ export function createRunEvents({ run, beginning, needsMessages, subgraphs, isEa
     }
   };
 
-  const finish = (event: RunEvent): AguiEvent[] => {
+  const finish = async (event: RunEvent): Promise<AguiEvent[]> => {
     const { at: timestamp } = event;
     const last = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as LastData;
     const { state = {}, all_messages: added = [], meta = {}, metadata = {} } = last;
@@ -120,10 +120,11 @@ export function createRunEvents({ run, beginning, needsMessages, subgraphs, isEa
     const { context: _context, context_summary: _summary, ...fields } = state;
     const usage = toUsage(metadata.usage);
     const outcome = outcomeOf(meta, last.messages ?? []);
+    const before = begun && hasLeft ? await beginning(true) : undefined;
     return [
       ...ended,
       ...(begun ? [] : [{ type: 'STATE_SNAPSHOT', timestamp, snapshot: fields }]),
-      ...(begun && hasLeft ? [snapshotOf([...begun.messages, ...added], timestamp)] : []),
+      ...(before ? [snapshotOf([...before.messages, ...added], timestamp)] : []),
       {
         ...{ type: 'RUN_FINISHED', timestamp, threadId, runId: name },
         ...((!isEarlier || outcome.type !== 'success') && { outcome }),

@@ -5,7 +5,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import { jsonWithoutProviderData } from '@agent-workflow/protos/provider-data';
 import type { State } from '@agent-workflow/protos/threads';
 import { jsonText } from '../../../http/json.ts';
-import { fieldDefaults } from '../../common/graph-facts.ts';
+import { fieldDefaults, type FieldDefaults } from '../../common/graph-facts.ts';
 import type { Services } from '../../common/services.ts';
 import type { Beginning } from '../events/run-events.ts';
 
@@ -14,13 +14,19 @@ const most = 100;
 
 /** A state as the page shares it: the fields of the graph with their defaults, and the messages that the model sees. */
 export async function stateOf(state: State, execution: Execution, call: Call): Promise<Beginning> {
-  const { context: _context, context_summary: _summary, ...defaults } = await fieldDefaults(execution, state, call);
   const { context_summary: _own, ...stored } = shownFields(state.fields);
-  const texts = Object.entries({ ...defaults, ...stored }).map(
-    ([name, json]) => [name, JSON.parse(typeof json === 'string' ? json : jsonText(json))] as const,
-  );
+  const texts = Object.fromEntries(Object.entries(stored).map(([name, json]) => [name, jsonText(json)]));
   const messages = JSON.parse(jsonWithoutProviderData(jsonText(state.contextJson))) as readonly Message[];
-  return { fields: Object.fromEntries(texts), messages };
+  return { fields: fieldsOf(await fieldDefaults(execution, state, call), texts), messages };
+}
+
+/** The fields of a graph as a page shares them: those that are stored, else their defaults; both as JSON texts. */
+export function fieldsOf(
+  { context: _context, context_summary: _summary, ...defaults }: FieldDefaults,
+  stored: Readonly<Record<string, string>> = {},
+): Beginning['fields'] {
+  const texts = Object.entries({ ...defaults, ...stored });
+  return Object.fromEntries(texts.map(([name, json]) => [name, JSON.parse(json) as unknown]));
 }
 
 /** What a run began with: the thread with the input of the run. `undefined`: its checkpoint is not kept any more. */

@@ -1,4 +1,5 @@
 import { notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { Call } from '@agent-workflow/protos/call';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream, StreamExtras } from '../../../http/endpoint.ts';
@@ -15,7 +16,7 @@ import { encodeEvents, placeIn, type AguiEvent } from '../events/framing.ts';
 import { createRunEvents } from '../events/run-events.ts';
 import { AgentParams, RunAgentInput, ThreadInput } from '../schemas/run-input.ts';
 import { answersOf } from './answers.ts';
-import { beginningOf } from './beginning.ts';
+import { beginningOf, fieldsOf } from './beginning.ts';
 import { changedState } from './changed-state.ts';
 import { newMessages } from './new-messages.ts';
 
@@ -80,34 +81,53 @@ const toKept = ({ runId, parentRunId, protocolVersion }: RunAgentInput) =>
     },
   }) satisfies Kept;
 
+/** What the record keeps of the request of a run. */
+async function keptOf(
+  { owner, runId }: Pick<Following, 'owner' | 'runId'>,
+  call: Call,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<Kept['ag_ui']> {
+  const { requests } = await threads.listRunRequests({ owner, runIds: [runId] }, call);
+  const [{ requestJson } = {}] = requests;
+  return requestJson === undefined ? undefined : (JSON.parse(jsonText(requestJson)) as Kept).ag_ui;
+}
+
 interface Following {
   readonly owner: string;
   readonly runId: string;
   readonly agent: string;
   readonly needsMessages: boolean;
   readonly place?: FramePlace | undefined;
+  /** What its request says; absent: the record is read for it. */
+  readonly kept?: Kept['ag_ui'];
+  /** Whether it began in an empty thread, and its request had no fields. */
+  readonly beganEmpty?: boolean;
 }
 
 /** The events of AG-UI in place of those of a run. Streams of one `name` have the same bytes. */
-const inEvents = ({ owner, runId, agent, needsMessages, place }: Following, services: Services): StreamExtras =>
+const inEvents = (
+  { owner, runId, agent, needsMessages, place, kept: known, beganEmpty = false }: Following,
+  services: Services,
+): StreamExtras =>
   framed<AguiEvent>({
     name: `agui ${String(needsMessages)} ${place ? `${String(place.after)}.${String(place.skipped)}` : ''}`,
     place,
     begin: ({ threadId }, call) => {
       let made: Promise<ReturnType<typeof createRunEvents>> | undefined;
       const make = async () => {
-        const [{ requests }, { subgraphs }] = await Promise.all([
-          services.threads.listRunRequests({ owner, runIds: [runId] }, call),
+        const [kept, { subgraphs, defaults }] = await Promise.all([
+          known ?? keptOf({ owner, runId }, call, services),
           graphFacts(services.execution, { agent }, call),
         ]);
-        const [{ requestJson } = {}] = requests;
-        const kept = requestJson === undefined ? undefined : (JSON.parse(jsonText(requestJson)) as Kept).ag_ui;
         return createRunEvents({
           run: { runId, threadId, name: kept?.runId ?? runId, parentRunId: kept?.parentRunId },
           needsMessages,
           subgraphs,
           isEarlier: kept?.isEarlier === true,
-          beginning: () => beginningOf({ owner, threadId, runId }, services, call),
+          beginning: (withMessages) =>
+            beganEmpty && !withMessages
+              ? Promise.resolve({ fields: fieldsOf(defaults), messages: [] })
+              : beginningOf({ owner, threadId, runId }, services, call),
         });
       };
       return async (event) => (await (made ??= make()))(event);
@@ -128,18 +148,23 @@ const run = endpoint({
     const { owner, call } = request;
     await requireAgent(request, services);
     const order = await toOrder(request, services);
-    const { runId, status } = await startRun(
+    const keptRequest = toKept(request.input);
+    const { runId, status, isNewThread } = await startRun(
       { ...request, input: order },
-      { granularity: 'full', terms: { keptRequest: toKept(request.input) } },
+      { granularity: 'full', terms: { keptRequest } },
       services,
     );
+    const beganEmpty = isNewThread && Object.keys(order.initial_state ?? {}).length === 0;
     stopOnDisconnect({ ...request, input: order }, runId, services);
     request.releaseInput();
     await request.markAccepted();
     return {
       follow: { owner, runId, after: 0, justStarted: isOpen(status) },
       call: call(streamMs),
-      extras: inEvents({ owner, runId, agent: request.params.agent, needsMessages: false }, services),
+      extras: inEvents(
+        { owner, runId, agent: request.params.agent, needsMessages: false, kept: keptRequest.ag_ui, beganEmpty },
+        services,
+      ),
     };
   },
 });
