@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import Koa from 'koa';
 import { withRoles } from './access/roles.ts';
 import { noRoles, type AccessRules } from './access/rules.ts';
+import { withoutKeys, type KeyedAuth } from './api-keys/open.ts';
 import type { GatewayConfig } from './config.ts';
 import type { ServiceEndpoint, Services } from './dialects/common/services.ts';
 import { dialectsOf } from './dialects/dialects.ts';
@@ -51,7 +52,7 @@ export type App = Koa<RequestState> & {
 
 type AppOptions = Omit<
   Services,
-  'openApi' | 'access' | 'secured' | 'isLocal' | 'config' | 'authorizeRun' | 'mayTouch'
+  'openApi' | 'access' | 'secured' | 'isLocal' | 'issuers' | 'config' | 'authorizeRun' | 'mayTouch'
 > & {
   readonly config: GatewayConfig;
   /** In which callers may speak; absent: ours, and those that the settings name. */
@@ -68,6 +69,10 @@ type AppOptions = Omit<
   readonly access?: AccessRules;
   /** Whether everyone on this machine is let in, and nobody else. */
   readonly isLocal?: boolean;
+  /** Lets in by a ticket that was made with the API key of this id; absent: nobody has a key. */
+  readonly enterByKey?: KeyedAuth['enterByKey'];
+  /** The addresses of those whose tokens are taken; absent: none. */
+  readonly issuers?: readonly string[];
   /** For the metrics of requests; absent: none. */
   readonly registry?: Registry | undefined;
   /** For the spans of requests; absent: none. */
@@ -79,7 +84,9 @@ export function createApp({
   authenticate = withoutAuthentication,
   authorize,
   access = { ...noRoles, signsIn: authenticate !== withoutAuthentication },
+  enterByKey = withoutKeys,
   isLocal = false,
+  issuers = [],
   counter: uncounted,
   replyCache,
   registry,
@@ -116,7 +123,7 @@ export function createApp({
   const routes = dialects.flatMap((dialect) => {
     const authorizeRun = runAuthorizer({ authorize, subjectOf, dialect });
     const openApi = describe(dialect);
-    const services = { ...deps, access, secured, isLocal, openApi, authorizeRun, mayTouch };
+    const services = { ...deps, access, secured, isLocal, issuers, openApi, authorizeRun, mayTouch };
     const options = { ...endpointOptions, dialect, services };
     const handled = dialect.rows.flatMap((row) =>
       [row, ...row.aliases].map((route) => ({ row, route, handle: endpointSteps(row, route, options) })),
@@ -147,7 +154,7 @@ export function createApp({
     authentication({
       authenticate: signIn,
       byAddress: byAddress(files),
-      byTicket: withTickets({ endpoints: rows, tickets: deps.tickets, authenticate: signIn }),
+      byTicket: withTickets({ endpoints: rows, tickets: deps.tickets, authenticate: signIn, enterByKey }),
     }),
     limits.requests,
     onlyFor(

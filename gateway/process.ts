@@ -6,6 +6,7 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
 import { readRules } from './access/read-rules.ts';
 import { summaryOf } from './access/summary.ts';
+import { openApiKeys } from './api-keys/open.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessChecks, gatewayProcessSettings, hostOf } from './config.ts';
 import { openFileStore, openFileSweep } from './files/index.ts';
@@ -33,12 +34,13 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const observed = opened.use(await openObservation({ service: 'gateway', values, log, host, file }));
   const { registry, spans, health, calling } = observed;
   const access = readRules(file);
-  const auth = opened.use(await openAuth({ file, config: values, host, log }));
+  const withoutKeys = opened.use(await openAuth({ file, config: values, host, log }));
   const threads = opened.use(connect('threads', values.THREADS_ADDRESS, security));
   const execution = opened.use(connect('execution', values.EXECUTION_ADDRESS, security));
   const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, security));
   const files = opened.use(await openFileStore({ config: values, log, registry, grantSecrets: values.GRANT_SECRET }));
   const calledThreads = calling('threads', threads);
+  const auth = opened.use(openApiKeys(withoutKeys, { config: values, access, threads: calledThreads, log }));
   const readiness = createReadinessCheck({ threads, health, files: files.bytes, remote: { execution, memory } });
   const stores = opened.use(await openGatewayStores({ config: values, log, registry, health }));
   const services = {
@@ -53,6 +55,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
     ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
     access,
+    enterByKey: auth.enterByKey,
   });
   // What is wrong around it is in the log from the start, and not with the first request. A check that runs at the end delays no drain.
   opened.use(watchReadiness(readiness));

@@ -90,6 +90,7 @@ const resourceKinds = [
   'expiry',
   'item',
   'item_memory',
+  'api_key',
 ] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 

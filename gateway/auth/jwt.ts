@@ -2,9 +2,10 @@ import { ServiceError } from '@agent-workflow/kit/errors';
 import koaJwt from 'koa-jwt';
 import type { Authenticate } from '../http/access.ts';
 import type { Context } from '../http/context.ts';
+import type { Algorithm } from './algorithms.ts';
 import { bearerOf } from './bearer.ts';
+import type { Issuer } from './issuers.ts';
 import type { Keys } from './keys.ts';
-import type { AuthConfig } from './settings.ts';
 import { principalOf, userCopy } from './user.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -87,31 +88,38 @@ function isPlain({ typ = 'JWT', ...header }: Json): boolean {
 const toleranceSeconds = 30;
 
 interface JwtOptions {
-  readonly config: Pick<AuthConfig, 'JWT_ALGORITHM' | 'JWT_ISSUER' | 'JWT_AUDIENCE' | 'JWT_EXP_TOLERANCE_SECONDS'>;
-  readonly keys: Keys;
+  readonly issuers: readonly Issuer[];
+  /** How long after its `exp` a token is still taken, in seconds. */
+  readonly expTolerance: number;
 }
 
 /**
- * Authenticates callers by a JWT as bearer token. Every refusal has the same text, because the failed check would help only
+ * Authenticates callers by a JWT as bearer token. Its `iss` says whose keys, algorithms and audience count: a token of another issuer is refused
+ * before a key is sought. Every refusal has the same text, because the failed check would help only
  * forgers. The log names the failed check, in words that contain nothing of the token.
  * @throws Unauthenticated; Unavailable when no key of the issuer could be read.
  */
-export function jwtAuthentication({ config, keys }: JwtOptions): Authenticate {
-  const verify = verifier({ config, keys });
+export function jwtAuthentication({ issuers, expTolerance }: JwtOptions): Authenticate {
+  const named = new Map(issuers.map((issuer) => [issuer.name, { issuer, verify: verifier(issuer) }]));
   return async (ctx) => {
     const token = bearerOf(ctx);
     if (token === undefined) throw new ServiceError('Unauthenticated', 'a bearer token is needed');
-    if (!readToken(token)) throw refusal('not a plain signed token');
-    const claims = await verify(ctx);
-    const fault = timeFault(claims, Date.now() / 1000, config.JWT_EXP_TOLERANCE_SECONDS);
+    const read = readToken(token);
+    if (!read) throw refusal('not a plain signed token');
+    const by = named.get(textOf(read.claims['iss'])) ?? named.get(undefined);
+    if (!by) throw refusal('jwt issuer invalid');
+    const claims = await by.verify(ctx);
+    const fault = timeFault(claims, Date.now() / 1000, expTolerance);
     if (fault !== undefined) throw refusal(fault);
-    const principal = principalOf(copyOf(claims));
+    const principal = principalOf(copyOf(claims), by.issuer.owners);
     if (!principal) throw refusal('no claim names a user');
     const { exp } = claims;
-    if (typeof exp === 'number') ctx.state.expiresAt = (exp + config.JWT_EXP_TOLERANCE_SECONDS) * 1000;
+    if (typeof exp === 'number') ctx.state.expiresAt = (exp + expTolerance) * 1000;
     return principal;
   };
 }
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** Claims have the bounds that any user context has. */
 function copyOf(claims: Claims): Claims {
@@ -124,17 +132,16 @@ function copyOf(claims: Claims): Claims {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-function verifier({ config, keys }: JwtOptions): (ctx: Context) => Promise<Claims> {
-  const { JWT_ALGORITHM: algorithm, JWT_ISSUER: issuer, JWT_AUDIENCE: audience } = config;
+function verifier({ name: issuer, audience, algorithms, keys }: Issuer): (ctx: Context) => Promise<Claims> {
   const options = {
     key: 'claims',
     getToken: (ctx: Pick<Context, 'req'>) => bearerOf(ctx) ?? null,
-    secret: findKey(algorithm, keys),
-    algorithms: [algorithm],
+    secret: findKey(algorithms, keys),
+    algorithms: [...algorithms],
     // Its only tolerance counts for `nbf` and `exp`.
     ...{ clockTolerance: toleranceSeconds, ignoreExpiration: true },
     ...(issuer !== undefined && { issuer }),
-    ...(audience !== undefined && { audience }),
+    ...(audience !== undefined && { audience: [...audience] }),
   };
   const middleware = koaJwt(options);
   return async (ctx) => {
@@ -147,14 +154,15 @@ function verifier({ config, keys }: JwtOptions): (ctx: Context) => Promise<Claim
   };
 }
 
-/** Finds a key only for tokens of `JWT_ALGORITHM`, so that other tokens cause no request to the issuer. */
+/** Finds a key only for tokens of the issuer's algorithms, so that other tokens cause no request to the issuer. */
 const findKey =
-  (algorithm: string, keys: Keys): koaJwt.SecretLoader =>
+  (algorithms: readonly Algorithm[], keys: Keys): koaJwt.SecretLoader =>
   async ({ alg, kid }: Claims) => {
-    if (alg !== algorithm) throw refusal('signed by another algorithm than JWT_ALGORITHM');
+    const algorithm = algorithms.find((each) => each === alg);
+    if (!algorithm) throw refusal("signed by another algorithm than the issuer's");
     if (kid !== undefined && typeof kid !== 'string') throw refusal('kid is no text');
     // The types of koa-jwt allow strings and bytes only; jsonwebtoken, which it calls, takes the KeyObject.
-    return (await keys.find(kid)) as unknown as Buffer;
+    return (await keys.find(kid, algorithm)) as unknown as Buffer;
   };
 
 /** koa-jwt turns every error into a 401; that no key could be read is not the caller's fault. */

@@ -88,7 +88,7 @@ test('a public key may be given in either variable, its lines apart or in one', 
     for (const text of [publicRsa, publicRsa.trim(), publicRsa.replaceAll('\n', '\\n')]) {
       const keys = open({ JWT_ALGORITHM: 'RS256', [name]: text });
       t.is(keys.origin, name);
-      t.true((await keys.find(undefined)).equals(rsa.publicKey));
+      t.true((await keys.find(undefined, 'RS256')).equals(rsa.publicKey));
     }
   }
 });

@@ -1,3 +1,4 @@
+import { ConfigError } from '@agent-workflow/kit/env';
 import type { Log } from '@agent-workflow/kit/log';
 import { isLoopback } from '@agent-workflow/runtime/loopback';
 import type { ServiceFile } from '@agent-workflow/runtime/service-file';
@@ -6,12 +7,14 @@ import { loadAuthorization, withoutDeployment } from './authorization.ts';
 import type { AuthConfig } from './settings.ts';
 
 /** Authentication and authorization of callers. */
-interface Auth extends Disposable {
+export interface Auth extends Disposable {
   readonly authenticate: Authenticate;
   /** Absent: every authenticated caller may do everything. Without a backend that is so on a loopback address alone. */
   readonly authorize?: Authorize;
   /** Whether everyone on this machine is let in, and nobody else. */
   readonly isLocal: boolean;
+  /** The addresses of those whose tokens are taken. */
+  readonly issuers: readonly string[];
   /** Who may do what, in one line for the start. */
   readonly summary: string;
 }
@@ -31,6 +34,8 @@ interface AuthOptions {
 export async function openAuth(options: AuthOptions): Promise<Auth> {
   const { authorization, folder, auth } = options.file;
   const timeoutMs = options.config.AUTH_TIMEOUT_MS;
+  if (auth === null && options.config.API_KEYS === 'on')
+    throw new ConfigError('API_KEYS is on while auth is null, which lets everyone in: set auth in service.json');
   const isLocal = isLoopback(options.host);
   const loaded = authorization && (await loadAuthorization({ location: authorization, folder, timeoutMs }));
   const authorize = loaded ?? (isLocal ? undefined : withoutDeployment);
@@ -43,13 +48,18 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
     ...authentication,
     ...(authorize && { authorize }),
     isLocal: isLocal && auth === null,
-    summary: `auth: ${authentication.summary}; ${rights}`,
+    summary: `auth: ${authentication.summary}${options.config.API_KEYS === 'on' ? ', API keys' : ''}; ${rights}`,
   };
 }
 
 /** The part that the application needs. */
-export const rulesOf = ({ authenticate, authorize, isLocal }: Auth): Omit<Auth, 'summary' | keyof Disposable> => ({
-  ...{ authenticate, isLocal },
+export const rulesOf = ({
+  authenticate,
+  authorize,
+  isLocal,
+  issuers,
+}: Omit<Auth, keyof Disposable>): Omit<Auth, 'summary' | keyof Disposable> => ({
+  ...{ authenticate, isLocal, issuers },
   ...(authorize && { authorize }),
 });
 
@@ -62,17 +72,17 @@ async function openAuthentication({ file: { auth, folder }, config, host, log }:
     return { authenticate: withoutAuthentication, summary: `none, ${who} is let in as one`, ...nothingOpen };
   }
   if (auth === 'jwt') {
-    const [{ jwtAuthentication }, { openKeys }] = await Promise.all([import('./jwt.ts'), import('./keys.ts')]);
-    const keys = openKeys({ config, log });
-    const authenticate = jwtAuthentication({ config, keys });
-    return { authenticate, summary: jwtSummary(config, keys.origin), [Symbol.dispose]: () => keys[Symbol.dispose]() };
+    const [{ jwtAuthentication }, { openIssuers }] = await Promise.all([import('./jwt.ts'), import('./issuers.ts')]);
+    const { issuers, summary, ...opened } = openIssuers({ config, log });
+    const authenticate = jwtAuthentication({ issuers, expTolerance: config.JWT_EXP_TOLERANCE_SECONDS });
+    const addresses = issuers.flatMap(({ name }) => (name !== undefined && isWebAddress(name) ? [name] : []));
+    return { authenticate, issuers: addresses, summary, ...opened };
   }
   const { loadCustom } = await import('./custom.ts');
   const authenticate = await loadCustom({ location: auth.path, folder, timeoutMs: config.AUTH_TIMEOUT_MS });
   return { authenticate, summary: `custom (${auth.path})`, ...nothingOpen };
 }
 
-const nothingOpen = { [Symbol.dispose]: () => undefined };
+const nothingOpen = { issuers: [], [Symbol.dispose]: () => undefined };
 
-const jwtSummary = ({ JWT_ALGORITHM, JWT_ISSUER, JWT_AUDIENCE }: AuthConfig, origin: string): string =>
-  `jwt (${JWT_ALGORITHM}, key from ${origin}, issuer ${JWT_ISSUER ?? 'any'}, audience ${JWT_AUDIENCE ?? 'any'})`;
+const isWebAddress = (text: string): boolean => /^https?:/.test(text) && URL.canParse(text);

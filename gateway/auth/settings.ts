@@ -3,6 +3,11 @@ import { algorithms } from './algorithms.ts';
 
 /** Settings of authentication and authorization; those with `JWT_` count while `auth` is `jwt`. */
 export const authSettings = {
+  API_KEYS: choice(
+    ['on', 'off'],
+    'off',
+    'Whether callers are let in by API keys, too, which `agent-workflow keys` makes',
+  ),
   AUTH_TIMEOUT_MS: integer(
     5000,
     'How long a custom authentication or authorization backend, or the key set, may take, in milliseconds',
@@ -35,6 +40,10 @@ export const authSettings = {
   ),
   JWT_ISSUER: text(undefined, 'The `iss` that tokens must carry; unset, any'),
   JWT_AUDIENCE: text(undefined, 'The `aud` that tokens must carry, alone or among others; unset, any'),
+  JWT_ISSUERS: text(
+    undefined,
+    'Further issuers of tokens: a JSON list of `{"issuer", "audience", "algorithms", "owner_prefix"}`, each with `"jwks_url"` or found by OpenID Connect Discovery, or a file with that list',
+  ),
 } satisfies Settings;
 
 export type AuthConfig = Values<typeof authSettings>;

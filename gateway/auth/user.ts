@@ -170,13 +170,31 @@ const maxLength = 256;
 /** Characters that are invisible or that could end a text in a store or a log: two ids must not look or be stored alike. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
+/** Whose ids the users of an issuer, or of a backend, have. */
+export interface Namespace {
+  /** Stands before each id, and a colon between; empty: ids are as they come. */
+  readonly prefix: string;
+  /** Prefixes of others: no id that comes without a prefix begins with one and a colon. */
+  readonly others: readonly string[];
+}
+
+const wholeNamespace: Namespace = { prefix: '', others: [] };
+
 /**
  * The principal of a user context: `user_id`, else `sub`, a string of 1 to 256 characters without invisible ones and without
- * surrounding space, or a safe integer, which counts as its decimal text. `undefined` when there is no such id.
+ * surrounding space, or a safe integer, which counts as its decimal text. Where ids have a prefix, `user_id` of the context is the id with it.
+ * `undefined` when there is no such id, or it is one of another namespace.
  */
-export function principalOf(user: Readonly<Record<string, unknown>>): Principal | undefined {
+export function principalOf(
+  user: Readonly<Record<string, unknown>>,
+  { prefix, others }: Namespace = wholeNamespace,
+): Principal | undefined {
   const id = idText(ownMember(user, 'user_id') ?? ownMember(user, 'sub'));
-  return id === undefined ? undefined : { owner: ownerOf(id), user };
+  if (id === undefined) return undefined;
+  if (prefix === '')
+    return others.some((other) => id.startsWith(`${other}:`)) ? undefined : { owner: ownerOf(id), user };
+  const prefixed = idText(`${prefix}:${id}`);
+  return prefixed === undefined ? undefined : { owner: ownerOf(prefixed), user: { ...user, user_id: prefixed } };
 }
 
 /** What a package adds to the prototype of all objects is nobody's id. */

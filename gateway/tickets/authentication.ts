@@ -10,6 +10,8 @@ interface TicketAuthenticationOptions {
   readonly tickets: TicketStore;
   /** Authenticates every request without a ticket. */
   readonly authenticate: Authenticate;
+  /** Lets in by a ticket that was made with the API key of this id. @throws Unauthenticated */
+  readonly enterByKey: (ctx: Context, keyId: string) => Promise<void>;
 }
 
 /**
@@ -17,7 +19,7 @@ interface TicketAuthenticationOptions {
  * is authenticated by that alone, so that a ticket does not hide refused credentials. The ticket is removed from the URL, so that no later log
  * line or message contains it.
  */
-export function withTickets({ endpoints, tickets, authenticate }: TicketAuthenticationOptions): Authenticate {
+export function withTickets({ endpoints, authenticate, ...stores }: TicketAuthenticationOptions): Authenticate {
   const paths = endpoints.filter(({ takesTicket }) => takesTicket).map(({ path }) => aroundId(path));
   return (ctx) => {
     const written = ctx.method === 'GET' ? namedIn(ctx.path, paths) : undefined;
@@ -26,7 +28,7 @@ export function withTickets({ endpoints, tickets, authenticate }: TicketAuthenti
     const ticket = id === undefined ? undefined : takeTicket(ctx);
     if (id === undefined || !written || ticket === undefined || ctx.req.headers.authorization !== undefined)
       return authenticate(ctx);
-    return principalOf(ctx, tickets, { of: written.of, id, ticket });
+    return principalOf(ctx, stores, { of: written.of, id, ticket });
   };
 }
 
@@ -68,13 +70,18 @@ interface TicketUse {
 }
 
 /** Unknown, expired and foreign tickets get the same refusal. */
-async function principalOf(ctx: Context, tickets: TicketStore, { of, id, ticket }: TicketUse): Promise<Principal> {
+async function principalOf(
+  ctx: Context,
+  { tickets, enterByKey }: Pick<TicketAuthenticationOptions, 'tickets' | 'enterByKey'>,
+  { of, id, ticket }: TicketUse,
+): Promise<Principal> {
   const grant = await grantOf(tickets, ticket);
   const isOf =
     grant && (of === 'run' ? 'runId' in grant && grant.runId === id : 'threadId' in grant && grant.threadId === id);
   if (!isOf) throw new ServiceError('Unauthenticated', 'the ticket is not valid');
+  const { owner, keyId } = grant;
+  if (keyId !== undefined) await enterByKey(ctx, keyId);
   ctx.state.byTicket = true;
-  const { owner } = grant;
   if ('runId' in grant) return { owner };
   if (grant.until !== undefined) ctx.state.expiresAt = grant.until;
   return { owner, ...(grant.user && { user: grant.user }) };

@@ -1,5 +1,9 @@
 /** What a ticket permits in the name of its owner: to follow the stream of one run, or to talk about one thread. */
-export type TicketGrant = { readonly owner: string } & (
+export type TicketGrant = {
+  readonly owner: string;
+  /** The id of the API key by which its maker had come: it counts as long as that does. */
+  readonly keyId?: string;
+} & (
   | { readonly runId: string }
   | {
       readonly threadId: string;

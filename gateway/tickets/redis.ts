@@ -6,7 +6,7 @@ export function openRedisTicketStore(redis: Redis): TicketStore {
   const keyOf = (hash: string): string => redis.key(`ticket:${hash}`);
   return {
     put: async (hash, { owner, ...of }) => {
-      const grant = JSON.stringify([owner, 'runId' in of ? of.runId : of]);
+      const grant = JSON.stringify([owner, 'runId' in of && of.keyId === undefined ? of.runId : of]);
       await redis.send('SET', keyOf(hash), grant, 'PX', String(ticketMs));
     },
     get: async (hash) => toGrant(await redis.send('GET', keyOf(hash))),
@@ -16,6 +16,9 @@ export function openRedisTicketStore(redis: Redis): TicketStore {
 
 function toGrant(value: unknown): TicketGrant | undefined {
   if (typeof value !== 'string') return undefined;
-  const [owner, of] = JSON.parse(value) as [string, string | { readonly threadId: string }];
+  const [owner, of] = JSON.parse(value) as [
+    string,
+    string | { readonly runId: string } | { readonly threadId: string },
+  ];
   return typeof of === 'string' ? { owner, runId: of } : { owner, ...of };
 }

@@ -1,21 +1,19 @@
 import { loadAgents } from '@agent-workflow/execution/agents/load';
 import type { RoutingChoice } from '@agent-workflow/execution/api/registration';
 import { registerFrom } from '@agent-workflow/execution/register';
-import { catchUncaughtErrors } from '@agent-workflow/execution/watchdog/watchdog';
 import { readRules } from '@agent-workflow/gateway/access/read-rules';
 import { summaryOf } from '@agent-workflow/gateway/access/summary';
 import { openAuth } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
 import type { Agent } from '@agent-workflow/execution/record/agents';
 import { ConfigError, processEnv, readEnv } from '@agent-workflow/kit/env';
-import { isServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
-import { endSoon } from '@agent-workflow/runtime/process';
 import { reasonOf } from '@agent-workflow/runtime/reason';
 import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import { standaloneSettings } from '@agent-workflow/standalone/config';
 import { deployedFrom } from './deployed.ts';
 import { type Gateway, clientOf, isGatewayFault } from './gateway.ts';
+import { print, reporting } from './reporting.ts';
 import { unservedWarning } from '@agent-workflow/protos/routing';
 
 /**
@@ -89,26 +87,6 @@ function createRetryLine(): (error: unknown) => void {
     if (reason !== last) process.stderr.write(`the agents cannot be registered yet: ${reason}; it is tried again\n`);
     last = reason;
   };
-}
-
-const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`);
-
-/** What code of an agent leaves behind stops no start, which logs it. It is caught until the process ends. */
-const warnOfLeftErrors = (): void =>
-  void catchUncaughtErrors(({ err }, what) => process.stderr.write(`warning: ${what}: ${err.stack ?? err.message}\n`));
-
-async function reporting(work: () => Promise<void>): Promise<number> {
-  warnOfLeftErrors();
-  try {
-    await work();
-    return 0;
-  } catch (error) {
-    if (!(error instanceof ConfigError || isServiceError(error))) throw error;
-    process.stderr.write(`${isServiceError(error, 'Unavailable') ? reasonOf(error) : error.message}\n`);
-    return 1;
-  } finally {
-    endSoon();
-  }
 }
 
 /**

@@ -13,6 +13,7 @@ import type { ServiceEndpoint } from '@agent-workflow/gateway/dialects/services'
 import type { Dialects } from '@agent-workflow/gateway/http/dialect';
 import { readRules } from '@agent-workflow/gateway/access/read-rules';
 import { summaryOf } from '@agent-workflow/gateway/access/summary';
+import { openApiKeys } from '@agent-workflow/gateway/api-keys/open';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf, type GatewayConfig } from '@agent-workflow/gateway/config';
 import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
@@ -86,12 +87,13 @@ export async function openStandalone(
   };
   const watchdog = opened.use(openWatchdog({ ...watched, log }));
   const access = readRules(file);
-  const auth = opened.use(await openAuth({ file, config: values, host, log }));
+  const withoutKeys = opened.use(await openAuth({ file, config: values, host, log }));
   const agents = atRevision(await loadAgents(file, (warning) => log.warn(warning)), values.AGENT_REVISION);
 
   const { pathOf } = opened.use(openDataFolder(values.DATA_DIR));
   const store = openSqliteThreadStore({ path: pathOf('threads.sqlite'), health: health.part('record') });
   const threads = inProcess('threads', link(opened.use(openThreads({ store, values, log })).threads));
+  const auth = opened.use(openApiKeys(withoutKeys, { config: values, access, threads, log }));
   const memory = inProcess(
     'memory',
     link(
@@ -131,6 +133,7 @@ export async function openStandalone(
     ...{ config: values, log, registry, spans, files, dialects },
     ...rulesOf(auth),
     access,
+    enterByKey: auth.enterByKey,
   });
   opened.use(watchReadiness(readiness));
   const server = opened.use(await openServer({ app, host, config: values, log }));

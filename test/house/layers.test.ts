@@ -77,7 +77,7 @@ const layersOf: Readonly<Record<string, Layers>> = {
       'triggers',
     ],
     ['access'],
-    ['replies'],
+    ['api-keys', 'replies'],
     ['middleware'],
     ['dialects/common'],
     ['dialects/v1/schemas'],

@@ -15,7 +15,6 @@ import type {
 } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
 import type { AccessRules } from '../../access/rules.ts';
-import type { AuthConfig } from '../../auth/settings.ts';
 import type { FileStore } from '../../files/index.ts';
 import type { Access, Subject } from '../../http/access.ts';
 import type { Principal } from '../../http/context.ts';
@@ -50,7 +49,9 @@ export interface Services {
   readonly files: FileStore;
   readonly tools: ToolStore;
   readonly tickets: TicketStore;
-  readonly config: RequestConfig & Pick<AuthConfig, 'JWT_ISSUER'> & McpConfig;
+  readonly config: RequestConfig & McpConfig;
+  /** The addresses of those whose tokens are taken. */
+  readonly issuers: readonly string[];
   /** Whether callers authenticate: the user of a run is then the principal's, whatever the body says. */
   readonly secured: boolean;
   /** What `decide` of `gateway/access/` goes by. */

@@ -46,11 +46,11 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 {{- end -}}
 {{- end -}}
 {{- if and $c.facts.http (eq (toString $c.global.serviceFile.auth) "jwt") -}}
-{{- $keys := list "JWT_SECRET_KEY" "JWT_PUBLIC_KEY" "JWT_JWKS_URL" -}}
+{{- $keys := list "JWT_SECRET_KEY" "JWT_PUBLIC_KEY" "JWT_JWKS_URL" "JWT_ISSUERS" "API_KEYS" -}}
 {{- $found := list -}}
 {{- range $keys }}{{ if has . $given }}{{ $found = append $found . }}{{ end }}{{ end -}}
 {{- if and $known (not $found) -}}
-{{- $problems = append $problems "global.serviceFile.auth is jwt: one of JWT_SECRET_KEY, JWT_PUBLIC_KEY, JWT_JWKS_URL must be set, in config or secretEnv" -}}
+{{- $problems = append $problems "global.serviceFile.auth is jwt: one of JWT_SECRET_KEY, JWT_PUBLIC_KEY, JWT_JWKS_URL, JWT_ISSUERS, API_KEYS must be set, in config or secretEnv" -}}
 {{- end -}}
 {{- end -}}
 {{- with $c.global.serviceFile -}}

@@ -3,6 +3,7 @@ import { refuseCostlyText } from '../../../http/json-guard.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import type { SocketReply, Talk } from '../../../http/talk.ts';
 import { validator } from '../../../middleware/validate.ts';
+import { ofKey } from '../../../api-keys/scopes.ts';
 import { makeTicket } from '../../../tickets/index.ts';
 import type { Services } from '../../common/services.ts';
 import { runsOfThread } from '../live/thread-runs.ts';
@@ -167,7 +168,8 @@ const makeThreadTicket = row({
   mayBeAhead: true,
   params: ThreadParams,
   handle: async ({ owner, user, params, expiresAt: until }, { tickets }) => {
-    const grant = { owner, threadId: params.thread_id, ...(user && { user }), ...(until !== undefined && { until }) };
+    const about = { owner, threadId: params.thread_id, ...ofKey(user) };
+    const grant = { ...about, ...(user && { user }), ...(until !== undefined && { until }) };
     const { text, expiresAt } = await makeTicket(tickets, grant);
     return JSON.stringify({ ticket: text, expires_at: new Date(expiresAt).toISOString() });
   },

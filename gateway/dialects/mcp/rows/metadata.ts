@@ -2,7 +2,7 @@ import { notFound } from '@agent-workflow/kit/errors';
 import { resourceMetadataPath } from '../../../http/access.ts';
 import { endpoint } from '../../common/services.ts';
 
-/** What callers need to authenticate: the issuer of their tokens (RFC 9728). */
+/** What callers need to authenticate: the issuers of their tokens (RFC 9728). */
 const metadata = endpoint({
   name: 'mcpResourceMetadata',
   method: 'GET',
@@ -10,12 +10,11 @@ const metadata = endpoint({
   aliases: [{ method: 'GET', path: resourceMetadataPath }],
   answer: 'bare',
   access: 'every caller',
-  handle: ({ origin }, { secured, config: { JWT_ISSUER: issuer } }) => {
+  handle: ({ origin }, { secured, issuers }) => {
     if (!secured) throw notFound('nobody authenticates here');
-    const isAddress = issuer !== undefined && /^https?:/.test(issuer) && URL.canParse(issuer);
     return JSON.stringify({
       ...{ resource: `${origin()}/mcp`, resource_name: 'Agent Workflow Service', bearer_methods_supported: ['header'] },
-      ...(isAddress && { authorization_servers: [issuer] }),
+      ...(issuers.length > 0 && { authorization_servers: issuers }),
     });
   },
 });

@@ -6,6 +6,7 @@ import type { KeptPartial } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, located } from '../../../http/fields.ts';
 import { makeTicket } from '../../../tickets/index.ts';
+import { ofKey } from '../../../api-keys/scopes.ts';
 import type { Services } from '../../common/services.ts';
 import * as examples from '../examples/runs.ts';
 import { partRefusal } from '../replies/envelope.ts';
@@ -269,10 +270,10 @@ export const makeRunTicket = endpoint({
   params: RunParams,
   input: NoInput,
   reply: RunTicket,
-  handle: async ({ owner, params, call }, { threads, tickets }) => {
+  handle: async ({ owner, user, params, call }, { threads, tickets }) => {
     const runId = params.run_id;
     await runOnRecord(threads, { owner, runId }, call());
-    const { text, expiresAt } = await makeTicket(tickets, { owner, runId });
+    const { text, expiresAt } = await makeTicket(tickets, { owner, runId, ...ofKey(user) });
     return JSON.stringify({ ticket: text, expires_at: new Date(expiresAt).toISOString() });
   },
 });

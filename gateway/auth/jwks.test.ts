@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLog } from '@agent-workflow/kit/log';
 import test, { type ExecutionContext } from 'ava';
-import { openJwks } from './keys.ts';
+import { openJwks } from './jwks.ts';
 
 const silentLog = createLog('test', 'silent');
 
@@ -39,7 +39,7 @@ async function setup(
   await once(server, 'listening');
   const jwks = openJwks({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`,
-    algorithm: 'ES256',
+    algorithms: ['ES256'],
     timeoutMs: 5000,
     cooldownMs: 30_000,
     maxAgeMs: 600_000,
@@ -66,18 +66,18 @@ const same = async (t: ExecutionContext, found: Promise<KeyObject>, key: KeyObje
 
 test('a key is found by its name, and the set is read once for any number of tokens', async (t) => {
   const { jwks, asked } = await setup(t, publish(jwk(first, { kid: 'a' }), jwk(second, { kid: 'b' })));
-  await Promise.all(Array.from({ length: 20 }, () => same(t, jwks.find('a'), first)));
-  await same(t, jwks.find('b'), second);
+  await Promise.all(Array.from({ length: 20 }, () => same(t, jwks.find('a', 'ES256'), first)));
+  await same(t, jwks.find('b', 'ES256'), second);
   t.is(asked(), 1);
 });
 
 test('a name that is not known is asked for once per cool-down, however many tokens carry one', async (t) => {
   const { jwks, asked, pass } = await setup(t, publish(jwk(first, { kid: 'a' })));
-  await jwks.find('a');
+  await jwks.find('a', 'ES256');
   for (let round = 2; round <= 4; round += 1) {
-    const found = Array.from({ length: 50 }, (_, index) => jwks.find(`unknown-${index}`));
+    const found = Array.from({ length: 50 }, (_, index) => jwks.find(`unknown-${index}`, 'ES256'));
     for (const result of await Promise.allSettled(found)) t.is(result.status, 'rejected');
-    await t.throwsAsync(jwks.find('unknown'), { name: 'Unauthenticated' });
+    await t.throwsAsync(jwks.find('unknown', 'ES256'), { name: 'Unauthenticated' });
     t.is(asked(), round);
     pass(30_000);
   }
@@ -85,23 +85,23 @@ test('a name that is not known is asked for once per cool-down, however many tok
 
 test('a key that is new is found at once; one that is gone is not found any more', async (t) => {
   const { jwks, answer } = await setup(t, publish(jwk(first, { kid: 'a' })));
-  await same(t, jwks.find('a'), first);
+  await same(t, jwks.find('a', 'ES256'), first);
   answer(publish(jwk(second, { kid: 'b' })));
-  await same(t, jwks.find('b'), second);
-  await t.throwsAsync(jwks.find('a'), { name: 'Unauthenticated' });
+  await same(t, jwks.find('b', 'ES256'), second);
+  await t.throwsAsync(jwks.find('a', 'ES256'), { name: 'Unauthenticated' });
 });
 
 test('old keys are read again in the background, while they still count', async (t) => {
   const { jwks, answer, asked, pass } = await setup(t, publish(jwk(first, { kid: 'a' })));
-  await jwks.find('a');
+  await jwks.find('a', 'ES256');
   const held = Promise.withResolvers<undefined>();
   answer((request, response) => {
     void held.promise.then(() => publish(jwk(second, { kid: 'a' }))(request, response));
   });
   pass(600_000);
-  await same(t, jwks.find('a'), first);
+  await same(t, jwks.find('a', 'ES256'), first);
   held.resolve(undefined);
-  while (!(await jwks.find('a')).equals(second)) await new Promise(setImmediate);
+  while (!(await jwks.find('a', 'ES256')).equals(second)) await new Promise(setImmediate);
   t.is(asked(), 2);
 });
 
@@ -117,32 +117,32 @@ for (const [what, listener] of [
 ] as const satisfies readonly (readonly [string, RequestListener])[]) {
   test(`an address ${what} keeps the keys that are known, and is 503 when none are`, async (t) => {
     const { jwks, answer, asked, pass } = await setup(t, publish(jwk(first, { kid: 'a' })));
-    await jwks.find('a');
+    await jwks.find('a', 'ES256');
     answer(listener);
-    await t.throwsAsync(jwks.find('b'), { name: 'Unauthenticated' });
+    await t.throwsAsync(jwks.find('b', 'ES256'), { name: 'Unauthenticated' });
     pass(600_000);
-    for (let round = 0; round < 5; round += 1) await same(t, jwks.find('a'), first);
+    for (let round = 0; round < 5; round += 1) await same(t, jwks.find('a', 'ES256'), first);
     t.true(asked() <= 3, 'an address that fails is not asked by every token');
 
     const other = await setup(t, listener);
-    await t.throwsAsync(other.jwks.find('a'), { name: 'Unavailable' });
+    await t.throwsAsync(other.jwks.find('a', 'ES256'), { name: 'Unavailable' });
     other.answer(publish(jwk(second, { kid: 'a' })));
-    await t.throwsAsync(other.jwks.find('a'), { name: 'Unavailable' }, 'asked a moment ago');
+    await t.throwsAsync(other.jwks.find('a', 'ES256'), { name: 'Unavailable' }, 'asked a moment ago');
     other.pass(1000);
-    await same(t, other.jwks.find('a'), second);
+    await same(t, other.jwks.find('a', 'ES256'), second);
   });
 }
 
 test('an address that does not answer in time is as one that is unavailable', async (t) => {
   const { jwks } = await setup(t, () => undefined, { timeoutMs: 50 });
-  await t.throwsAsync(jwks.find('a'), { name: 'Unavailable' });
+  await t.throwsAsync(jwks.find('a', 'ES256'), { name: 'Unavailable' });
 });
 
 test('a token without a name means the only key there is', async (t) => {
   const one = await setup(t, publish(jwk(first)));
-  await same(t, one.jwks.find(undefined), first);
+  await same(t, one.jwks.find(undefined, 'ES256'), first);
   const two = await setup(t, publish(jwk(first, { kid: 'a' }), jwk(second, { kid: 'b' })));
-  await t.throwsAsync(two.jwks.find(undefined), { name: 'Unauthenticated' });
+  await t.throwsAsync(two.jwks.find(undefined, 'ES256'), { name: 'Unauthenticated' });
 });
 
 test('only keys that verify signatures of the algorithm count', async (t) => {
@@ -165,8 +165,8 @@ test('only keys that verify signatures of the algorithm count', async (t) => {
       jwk(second, { kid: 'good' }),
     ),
   );
-  await same(t, jwks.find('good'), first);
+  await same(t, jwks.find('good', 'ES256'), first);
   for (const kid of ['rsa', 'curve', 'enc', 'alg', 'ops', 7, 'oct']) {
-    await t.throwsAsync(jwks.find(kid), { name: 'Unauthenticated' }, String(kid));
+    await t.throwsAsync(jwks.find(kid, 'ES256'), { name: 'Unauthenticated' }, String(kid));
   }
 });

@@ -1,0 +1,38 @@
+import type { Log } from '@agent-workflow/kit/log';
+import type { AccessRules } from '../access/rules.ts';
+import type { Auth } from '../auth/open.ts';
+import type { AuthConfig } from '../auth/settings.ts';
+import { enterByKey, refusedTicket, withKeys } from './authentication.ts';
+import { openLiveKeys, type LiveKeysOptions } from './live-keys.ts';
+import { withinScopes } from './scopes.ts';
+import type { Context } from '../http/context.ts';
+
+/** Authentication and authorization with API keys beside them, where these are on. */
+export interface KeyedAuth extends Omit<Auth, keyof Disposable>, AsyncDisposable {
+  /** Lets in by a ticket that was made with the key of this id. @throws Unauthenticated when that is revoked or has expired; Unavailable */
+  readonly enterByKey: (ctx: Context, keyId: string) => Promise<void>;
+}
+
+interface KeyedAuthOptions extends LiveKeysOptions {
+  readonly config: Pick<AuthConfig, 'API_KEYS'>;
+  readonly access: Pick<AccessRules, 'claims'>;
+  readonly log: Log;
+}
+
+/** Nobody has a key. */
+export const withoutKeys: KeyedAuth['enterByKey'] = () => Promise.reject(refusedTicket());
+
+/** Adds API keys to a way of authentication, as `API_KEYS` says. Where they are off, nothing is changed. */
+export function openApiKeys(auth: Auth, { config, access, threads, log }: KeyedAuthOptions): KeyedAuth {
+  const { [Symbol.dispose]: _, ...rest } = auth;
+  if (config.API_KEYS === 'off')
+    return { ...rest, enterByKey: withoutKeys, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const keys = openLiveKeys({ threads, log });
+  return {
+    ...rest,
+    authenticate: withKeys({ authenticate: auth.authenticate, keys, roleClaim: access.claims[0] ?? ['roles'] }),
+    authorize: withinScopes(auth.authorize),
+    enterByKey: enterByKey(keys),
+    [Symbol.asyncDispose]: () => keys[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,299 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { dialects } from '@agent-workflow/gateway/dialects';
+import { accessOf } from '@agent-workflow/gateway/http/endpoint';
+import test, { type ExecutionContext } from 'ava';
+import WebSocket from 'ws';
+import { byLoad } from '../by-load.ts';
+import { createClient, user } from '../servers/client.ts';
+import { openEmbedded, type Embedded } from '../servers/embedded.ts';
+import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+import { inSeconds, makeToken } from '../servers/tokens.ts';
+import { until } from '../until.ts';
+
+const entry = fileURLToPath(new URL('../../services/command/entry.js', import.meta.url));
+const secret = 's'.repeat(32);
+const home = { HOST: '127.0.0.1', API_KEYS: 'on' };
+
+interface Printed {
+  readonly code: number | null;
+  readonly out: string;
+  readonly complaint: string;
+}
+
+/** Runs the command as an operator does, beside the process that serves. */
+async function command(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Printed> {
+  const child = spawn(process.execPath, [entry, 'keys', ...args], { env: { ...process.env, ...env } });
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const [out, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = await exited;
+  return { code, out, complaint };
+}
+
+interface Served {
+  readonly url: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+  /** Makes a key and gives its text. */
+  readonly make: (...args: readonly string[]) => Promise<string>;
+  readonly revoke: (key: string) => Promise<Printed>;
+}
+
+/** A service whose record is on disk. */
+async function serveKeys(
+  t: ExecutionContext,
+  agent = 'who',
+  more: Readonly<Record<string, string>> = {},
+  service: Readonly<Record<string, unknown>> = { auth: 'jwt' },
+): Promise<Served> {
+  const workspace = await makeWorkspace(agent, service);
+  t.teardown(() => workspace[Symbol.asyncDispose]());
+  const env = { ...workspace.env, ...home, ...more };
+  const opened: Embedded = await openEmbedded(agent, env, service);
+  t.teardown(() => opened[Symbol.asyncDispose]());
+  return {
+    ...{ url: opened.url, env, folder: workspace.folder },
+    make: async (...args) => {
+      const { out, complaint, code } = await command(env, 'create', ...args);
+      t.is(code, 0, complaint);
+      return out.trim();
+    },
+    revoke: (key) => command(env, 'revoke', idOf(key)),
+  };
+}
+
+const idOf = (key: string): string => key.slice(4, 20);
+const bearer = (token: string): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` });
+const statusOf = async (url: string, headers: Readonly<Record<string, string>>, path = '/v1/ping'): Promise<number> => {
+  const reply = await fetch(`${url}${path}`, { headers });
+  await reply.body?.cancel();
+  return reply.status;
+};
+
+test('a key that the command makes lets in as its user, with its roles, in either header; list and record have no secret', async (t) => {
+  const { url, env, folder, make } = await serveKeys(t);
+  const key = await make(
+    '--user',
+    'ada',
+    '--roles',
+    'manager,support',
+    '--scopes',
+    'graph,checkpointer:read',
+    '--name',
+    'CI',
+  );
+  t.regex(key, /^awk_[0-9a-f]{88}$/);
+  for (const headers of [bearer(key), { 'x-api-key': key }]) {
+    const { body, status } = await createClient(url, headers).send('POST', '/v1/graph/invoke', {
+      messages: [user('who am I?')],
+    });
+    t.is(status, 200);
+    const { messages } = body.data as { messages: readonly { content: readonly { text: string }[] }[] };
+    const seen = JSON.parse(messages[0]?.content[0]?.text ?? '') as Record<string, unknown>;
+    t.deepEqual(seen['user'], {
+      ...{ user_id: 'ada', roles: ['manager', 'support'] },
+      ...{ api_key_id: idOf(key), api_key_scopes: ['graph', 'checkpointer:read'] },
+    });
+  }
+  const threads = await createClient(url, bearer(key)).send('GET', '/v1/threads');
+  t.is((threads.body.data as { threads: readonly unknown[] }).threads.length, 2);
+
+  let listed = '';
+  await until(async () => {
+    listed = (await command(env, 'list')).out;
+    return !listed.includes('never');
+  });
+  const [head = '', line = ''] = listed.trimEnd().split('\n');
+  t.regex(head, /^ID +USER +ROLES +SCOPES +CREATED +EXPIRES +LAST USED +NAME$/);
+  t.deepEqual(line.split(/ {2,}/).toSpliced(4, 3), [
+    idOf(key),
+    'ada',
+    'manager,support',
+    'graph,checkpointer:read',
+    'CI',
+  ]);
+  const kept = readdirSync(join(folder, 'data')).map((name) => readFileSync(join(folder, 'data', name), 'latin1'));
+  t.true(kept.some((bytes) => bytes.includes(idOf(key))));
+  for (const text of [listed, ...kept]) t.false(text.includes(key.slice(20, -8)));
+});
+
+test('what is no key is 401, in the same words as one that is unknown, misspelt, revoked or of a wrong secret', async (t) => {
+  const { url, make, revoke } = await serveKeys(t, 'who', { JWT_SECRET_KEY: secret });
+  const [key, other] = [await make('--user', 'ada', '--scopes', '*'), await make('--user', 'bo', '--scopes', '*')];
+  t.is(await statusOf(url, bearer(key)), 200);
+  const token = makeToken('HS256', secret, { claims: { user_id: 'cy', exp: inSeconds(60) } });
+  t.is(await statusOf(url, bearer(token)), 200, 'tokens are taken beside keys');
+  t.is(await statusOf(url, { ...bearer(token), 'x-api-key': 'awk_nonsense' }), 200);
+  t.is(await statusOf(url, { ...bearer('awk_nonsense'), 'x-api-key': key }), 401);
+  t.is(await statusOf(url, { 'x-api-key': token }), 401);
+  t.is((await revoke(other)).code, 0);
+  await until(async () => (await statusOf(url, bearer(other))) === 401);
+  const { crc32 } = await import('node:zlib');
+  const withChecksum = (begin: string): string => `${begin}${crc32(begin).toString(16).padStart(8, '0')}`;
+  const wrong = {
+    misspelt: `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`,
+    unknown: withChecksum(`awk_${'0'.repeat(80)}`),
+    'of a wrong secret': withChecksum(`${key.slice(0, 20)}${'0'.repeat(64)}`),
+    'of the secret of another': withChecksum(`${key.slice(0, 20)}${other.slice(20, -8)}`),
+    revoked: other,
+    short: 'awk_',
+    'in capitals': key.toUpperCase(),
+  };
+  for (const [what, given] of Object.entries(wrong)) {
+    const reply = await fetch(`${url}/v1/ping`, { headers: bearer(given) });
+    t.is(reply.status, 401, what);
+    t.is(reply.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
+    const { error } = (await reply.json()) as { error: { code: string; message: string } };
+    t.is(error.code, 'AUTHENTICATION_FAILED');
+    if (given.startsWith('awk_')) t.is(error.message, 'the API key is not valid', what);
+  }
+  t.is((await revoke(other)).complaint, `there is no key ${idOf(other)}\n`);
+});
+
+test('guesses of keys are limited as those of tokens are', async (t) => {
+  const { url, make } = await serveKeys(t, 'who', { RATE_LIMIT_AUTH_FAILURES: '5' });
+  const key = await make('--user', 'ada', '--scopes', '*');
+  for (let guess = 0; guess < 5; guess += 1) t.is(await statusOf(url, bearer(`awk_${'1'.repeat(88)}`)), 401);
+  t.is(await statusOf(url, bearer(`awk_${'1'.repeat(88)}`)), 429);
+  t.is(await statusOf(url, bearer(key)), 429);
+});
+
+test('a key has its scopes and nothing more, in every row of every dialect', async (t) => {
+  const { url, make } = await serveKeys(t, 'who', { DIALECTS: 'a2a,agui,langgraph,mcp,openai' });
+  const key = await make('--user', 'ada', '--scopes', 'store:read');
+  let refused = 0;
+  for (const row of dialects.flatMap(({ rows }) => rows)) {
+    const access = accessOf(row);
+    if (!access) continue;
+    for (const { method, path } of [row, ...row.aliases]) {
+      const asked = await fetch(`${url}${path.replaceAll(/\{\w+\}/g, 'x')}`, {
+        method,
+        headers: {
+          ...{ ...bearer(key), 'a2a-version': '1.0' },
+          ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(method === 'GET' ? {} : { body: '{}' }),
+      });
+      await asked.body?.cancel();
+      const isWithin = access.resource === 'store' && access.action === 'read';
+      t.is(asked.status === 403, !isWithin, `${method} ${path}: ${String(asked.status)}`);
+      refused += isWithin ? 0 : 1;
+    }
+  }
+  t.true(refused > 150, String(refused));
+  const call = async (method: string, params: object): Promise<unknown> => {
+    const reply = await fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: { ...bearer(key), 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+    return [reply.status, await reply.json()];
+  };
+  t.like(await call('tools/list', {}), { 0: 403, 1: { error: { message: 'read on graph is not allowed' } } });
+  const called = await call('tools/call', { name: 'default', arguments: { message: 'hello' } });
+  t.like(called, { 0: 403, 1: { error: { message: 'invoke on graph is not allowed' } } });
+});
+
+test('what a key has let in ends within 5 s of its revocation: streams, WebSockets, waits, and what tickets of it let in', async (t) => {
+  const { url, make, revoke } = await serveKeys(t, 'sleeping', { JWT_SECRET_KEY: secret, DIALECTS: 'langgraph' });
+  const key = await make('--user', 'ada', '--scopes', '*');
+  const other = await make('--user', 'ada', '--scopes', '*');
+  const client = createClient(url, bearer(key));
+  const begun = await client.send('POST', '/v1/runs', { messages: [user('600000')], config: { thread_id: 'long' } });
+  const { run_id: runId } = begun.body.data as { run_id: string };
+  const made = await client.send('POST', `/v1/runs/${runId}/ticket`);
+  const { ticket } = made.body.data as { ticket: string };
+  const socketTicket = await client.send('POST', '/langgraph/threads/long/ticket');
+  const { ticket: ofThread } = socketTicket.body as unknown as { ticket: string };
+
+  const ends = new Map<string, number>();
+  let revokedAt = Infinity;
+  const follow = async (what: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<void> => {
+    const reply = await fetch(`${url}${path}`, { headers }).catch(() => undefined);
+    await reply?.text().catch(() => undefined);
+    ends.set(what, Date.now() - revokedAt);
+  };
+  const socketOf = (what: string, query: string, headers: Readonly<Record<string, string>>): Promise<unknown> => {
+    const address = `${url.replace('http', 'ws')}/langgraph/threads/long/stream/events${query}`;
+    const socket = new WebSocket(address, { headers });
+    socket.on('error', () => undefined);
+    socket.on('close', () => ends.set(what, Date.now() - revokedAt));
+    return once(socket, 'open');
+  };
+  const stream = `/v1/runs/${runId}/stream`;
+  const open = [
+    follow('a stream', stream, bearer(key)),
+    follow('a stream by the other header', stream, { 'x-api-key': key }),
+    follow('a stream by a ticket', `${stream}?ticket=${ticket}`),
+    follow('a wait', `/v1/runs/${runId}/wait`, bearer(key)),
+  ];
+  await Promise.all([
+    socketOf('a socket', '', bearer(key)),
+    socketOf('a socket by a ticket', `?ticket=${ofThread}`, {}),
+    socketOf('a socket of another key', '', bearer(other)),
+  ]);
+  const left = new AbortController();
+  const staying = fetch(`${url}${stream}`, { headers: bearer(other), signal: left.signal });
+  await delay(1000);
+  t.deepEqual([...ends.keys()], []);
+
+  revokedAt = Date.now();
+  t.is((await revoke(key)).code, 0);
+  await Promise.all(open);
+  await until(() => ends.size >= 6);
+  for (const [what, ms] of ends) t.true(ms < byLoad(5000), `${what} ended after ${String(ms)} ms`);
+  t.false(ends.has('a socket of another key'));
+  await until(async () => (await statusOf(url, bearer(key))) === 401);
+  t.is(await statusOf(url, {}, `${stream}?ticket=${ticket}`), 401);
+  t.is(await statusOf(url, {}, `/langgraph/threads/long/stream/events?ticket=${ofThread}`), 401);
+  t.is((await staying).status, 200);
+  left.abort();
+});
+
+test('a custom backend is never asked about a key, and its users are let in beside keys', async (t) => {
+  const backend = fileURLToPath(new URL('../backends/custom.ts', import.meta.url));
+  const service = { auth: { method: 'custom', path: `${backend}:ByRequest` } };
+  const { url, make } = await serveKeys(t, 'who', {}, service);
+  const key = await make('--user', 'ada', '--scopes', '*');
+  t.is(await statusOf(url, { 'x-order': 'user bo' }), 200);
+  t.is(await statusOf(url, { 'x-order': 'throw', ...bearer(key) }), 200);
+  t.is(await statusOf(url, { 'x-order': 'user bo', ...bearer('awk_none') }), 401);
+});
+
+test('where API keys are off, one is no token; where nobody signs in, they cannot be on', async (t) => {
+  const { url } = await serveKeys(t, 'who', { API_KEYS: 'off', JWT_SECRET_KEY: secret });
+  t.is(await statusOf(url, bearer(`awk_${'0'.repeat(88)}`)), 401);
+  await t.throwsAsync(openEmbedded('who', home), {
+    message: 'API_KEYS is on while auth is null, which lets everyone in: set auth in service.json',
+  });
+});
+
+test('the log, at its most talkative, holds no key, good or wrong', async (t) => {
+  await using workspace = await makeWorkspace('who', { auth: 'jwt' });
+  const env = { ...workspace.env, ...home };
+  await using service = await startStandalone({ ...env, LOG_LEVEL: 'trace' });
+  const key = (await command(env, 'create', '--user', 'ada', '--scopes', '*')).out.trim();
+  const wrong = `${key.slice(0, -9)}${'f'.repeat(9)}`;
+  for (const given of [key, wrong])
+    for (const headers of [bearer(given), { 'x-api-key': given }])
+      t.is(await statusOf(service.url, headers), given === key ? 200 : 401);
+  t.is(await service.stop('SIGTERM'), 0);
+  const all = [...service.lines, service.complaint()].join('\n');
+  t.true(all.includes('API key: misspelt'));
+  for (const text of [key, wrong, key.slice(20, -8)]) t.false(all.includes(text));
+});
+
+test('the command says what it lacks', async (t) => {
+  await using workspace = await makeWorkspace('who', { auth: 'jwt' });
+  const { code, complaint } = await command(workspace.env, 'list');
+  t.is(code, 1);
+  t.regex(complaint, /^there is no record in DATA_DIR .*: start the service first, or set THREADS_ADDRESS\n$/);
+  t.is((await command(workspace.env, 'revoke')).code, 2);
+  t.is((await command(workspace.env, 'list', 'all')).code, 2);
+  t.is((await command(workspace.env)).code, 2);
+});
