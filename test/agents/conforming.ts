@@ -301,6 +301,14 @@ const tools: Readonly<Record<string, Served>> = {
       })),
     end: emits('all were asked'),
   },
+  delete_many: {
+    tool: { task: true },
+    rounds: () =>
+      Array.from({ length: 8 }, (_, index) => ({
+        confirm: elicitation(`Delete ${String(index + 1)}?`, objectOf({ confirm: { type: 'boolean' } }, [])),
+      })),
+    end: emits('all were asked'),
+  },
   multi_input: {
     tool: { task: true },
     rounds: () => [

@@ -55,6 +55,13 @@ export const byAgent = {
   },
 } satisfies AuthorizationBackend & { asked: AskedAbout[] };
 
+/** Lets a user do everything but with the threads that its `without` names. */
+export const byThread = {
+  needsAgent: true,
+  authorize: (user: UserContext, _resource: string, _action: string, subject?: Subject): Promise<boolean> =>
+    Promise.resolve(!((user['without'] ?? []) as readonly unknown[]).includes(subject?.thread_id)),
+} satisfies AuthorizationBackend;
+
 export const unclear = { authorize: readsOnly.authorize, needsAgent: 'yes' };
 
 export const wrong = { authorise: readsOnly.authorize };

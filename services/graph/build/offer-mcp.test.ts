@@ -27,4 +27,15 @@ test('what has no name, or that of another, is refused, and a schema of no objec
     { tools: [{ name: 'look', ...schema }] },
     'the inputSchema of the MCP tool "look" must be a JSON Schema of type object',
   );
+  const outside = { $defs: { place: { type: 'object', properties: { at: { $ref: 'http://example.com/x.json' } } } } };
+  refused(
+    { tools: [{ name: 'look', inputSchema: { ...inputSchema, ...outside } }] },
+    'the inputSchema of the MCP tool "look" refers to "http://example.com/x.json": clients load nothing from outside',
+  );
+  const inside = {
+    ...inputSchema,
+    properties: { at: { $ref: '#/$defs/place' } },
+    $defs: { place: { type: 'string' } },
+  };
+  t.notThrows(() => offerMcp(graph, { tools: [{ name: 'look', inputSchema: inside }] }));
 });

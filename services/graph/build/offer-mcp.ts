@@ -16,7 +16,29 @@ export function offerMcp(graph: CompiledGraph, offer: McpOffer): CompiledGraph {
   requireNames('prompt', prompts, ({ name }) => name);
   const open = tools.find(({ inputSchema }) => (inputSchema as Partial<JsonSchema> | undefined)?.['type'] !== 'object');
   if (open) throw new Error(`the inputSchema of the MCP tool "${open.name}" must be a JSON Schema of type object`);
+  for (const { name, inputSchema, outputSchema } of tools)
+    for (const [field, schema] of Object.entries({ inputSchema, outputSchema })) {
+      const outside = outsideReference(schema);
+      if (outside !== undefined)
+        throw new Error(
+          `the ${field} of the MCP tool "${name}" refers to "${outside}": clients load nothing from outside`,
+        );
+    }
   return { ...graph, drawing: { ...graph.drawing, mcp: offer } };
+}
+
+/** A reference of a schema to another document; `undefined` where it has none. */
+function outsideReference(schema: unknown): string | undefined {
+  if (typeof schema !== 'object' || schema === null) return undefined;
+  for (const [key, value] of Object.entries(schema)) {
+    if ((key === '$ref' || key === '$dynamicRef') && typeof value === 'string') {
+      if (!value.startsWith('#')) return value;
+      continue;
+    }
+    const found = outsideReference(value);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function requireNames<T>(what: string, list: readonly T[], nameOf: (one: T) => unknown): void {

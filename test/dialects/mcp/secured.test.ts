@@ -75,6 +75,27 @@ test("threads of others are no resources, and neither are one's own of an agent 
   t.false((await other('resources/list')).text.includes('threads:'));
 });
 
+test('an assistant of a hidden agent is no prompt, and its resources take no subscription', async (t) => {
+  const authorization = `Bearer ${tokenOf('cy', 'typing', 'conforming')}`;
+  const made = await fetch(`${service.url()}/v1/assistants`, {
+    ...{ method: 'POST', headers: { authorization, 'content-type': 'application/json' } },
+    body: JSON.stringify({ name: 'helper', description: 'a secret', agent: 'typing' }),
+  });
+  const { data } = (await made.json()) as { readonly data: { readonly assistant_id: string } };
+  const prompt = { name: data.assistant_id, arguments: { message: 'hello' } };
+  t.regex((await as('cy', 'typing')('prompts/get', prompt)).text, /a secret/);
+  const hidden = await as('cy', 'conforming')('prompts/get', prompt);
+  t.is(hidden.status, 403);
+  t.false(hidden.text.includes('a secret'));
+  const subscribe = (agent: string, uri: string) => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } };
+    return service.send(message, { authorization: `Bearer ${tokenOf('cy', agent)}` });
+  };
+  t.like((await subscribe('conforming', 'test://static-text')).messages[0], { result: {} });
+  for (const uri of ['test://static-text', 'test://none'])
+    t.like((await subscribe('typing', uri)).messages[0], { error: { code: -32_002 } });
+});
+
 test('the memory of a caller is searched and stored to by tools, and is that of nobody else', async (t) => {
   const [ada, eve] = [as('ada-of-memory', 'typing'), as('eve-of-memory', 'typing')];
   const stored = await ada('tools/call', { name: 'memory_store', arguments: { content: 'I grow cabbage' } });

@@ -1,10 +1,10 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { Message } from '@agent-workflow/protos/message';
-import { questionsIn } from '@agent-workflow/protos/task-status';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText } from '../../../http/json.ts';
+import { withoutLostQuestion } from '../../common/lost-question.ts';
 import { runChain } from '../../common/run-chain.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
@@ -45,7 +45,7 @@ export async function runsOfTask(
     throw isServiceError(error, 'NotFound') ? noTask(taskId) : error;
   }
   const last = runs.pop();
-  const [first, ...others] = last ? [...runs, await withoutLostQuestion(last, { owner, call }, threads)] : [];
+  const [first, ...others] = last ? [...runs, await asItStands(last, { owner, call }, threads)] : [];
   if (first?.agent !== agent || (await runBefore(first, { owner, call }, threads))) throw noTask(taskId);
   return [first, ...others];
 }
@@ -64,19 +64,16 @@ export async function runBefore(
   return asked?.resumedBy === runId ? asked : undefined;
 }
 
-/** A run whose question its thread does not wait with any more, because it was cancelled or another run took its place, counts as stopped. */
-export async function withoutLostQuestion(
+/** A run as it stands: where its question was cancelled or passed over it counts as stopped. */
+export async function asItStands(
   run: Run,
   { owner, call }: Reading,
   threads: Pick<Services['threads'], 'getThread'>,
 ): Promise<Run> {
-  const { status, threadId, runId, end } = run;
+  const { status, threadId } = run;
   if (status !== 'interrupted') return run;
   const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
-  const waitsFor = questionsIn(end?.interruptsJson).length > 0 ? 'answer' : 'tool_results';
-  if (!thread || (thread.waitsFor === waitsFor && thread.runId === runId)) return run;
-  const { end: _, ...rest } = run;
-  return { ...rest, status: 'stopped', updatedAt: thread.updatedAt };
+  return thread ? withoutLostQuestion(run, thread) : run;
 }
 
 /** A task may be asked and answered so often. */

@@ -7,7 +7,7 @@ import { endpoint, type Services } from '../../common/services.ts';
 import { AgentParams } from '../schemas/common.ts';
 import { ListTasks } from '../schemas/tasks.ts';
 import { requireAgent } from './agent.ts';
-import { readTask, runBefore, withoutLostQuestion, type TaskRuns } from './read-task.ts';
+import { asItStands, readTask, runBefore, type TaskRuns } from './read-task.ts';
 
 type Request = EndpointRequest<{ readonly agent: string }, ListTasks>;
 
@@ -97,7 +97,7 @@ async function readPage(
   for (const found of page.runs) {
     // One that is answered is no last one.
     if (found.resumedBy !== undefined || found.agent !== agent) continue;
-    const run = await withoutLostQuestion(found, request, threads);
+    const run = await asItStands(found, request, threads);
     const isAsked = statuses === undefined || (statuses.includes(run.status) && status !== stateWithout(run));
     if (isAsked && (after === undefined || run.updatedAt >= after)) lasts.push(run);
   }

@@ -3,6 +3,7 @@ import { isOpen } from '@agent-workflow/protos/lists';
 import { questionsIn } from '@agent-workflow/protos/task-status';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream, ThreadStream } from '../../../http/endpoint.ts';
+import { dropQuestion } from '../../common/lost-question.ts';
 import { endpoint, type Services } from '../../common/services.ts';
 import { a2aError } from '../replies/reasons.ts';
 import { TaskParams } from '../schemas/common.ts';
@@ -59,9 +60,8 @@ async function endTask(
   if (status !== 'interrupted') throw notCancelable(params.run_id);
   if (questionsIn(end?.interruptsJson).length === 0)
     throw a2aError('TASK_NOT_CANCELABLE', 'the task waits for the results of tools, which another client has');
-  const { version } = await threads.getThread({ owner, threadId }, call());
-  const nothing = { fields: {}, messages: [], settles: true };
-  await threads.writeState({ owner, threadId, expectedVersion: version, ...nothing, ...idempotency }, call());
+  const thread = await threads.getThread({ owner, threadId }, call());
+  await dropQuestion({ ...thread, owner }, { call, idempotency }, { threads });
 }
 
 const subscribe = endpoint({

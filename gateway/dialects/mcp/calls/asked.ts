@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { RunOrder } from '../../common/run-order.ts';
 import { sortedKeys } from '../../common/sorted-keys.ts';
+import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import { idFault } from '@agent-workflow/protos/message';
+import { jsonBytes } from '../../../http/json.ts';
 import type { Client } from '../wire/client.ts';
 import { isObject, textIn, type Fields } from '../wire/fields.ts';
 import { invalidParams } from '../wire/rpc-error.ts';
@@ -19,6 +21,8 @@ export interface Asked {
   readonly isAgent: boolean;
   readonly arguments: Fields;
   readonly mimeType?: string | undefined;
+  /** Whether its tool promises structured content. */
+  readonly isStructured?: boolean;
 }
 
 /** How often one node may run; as `/v1` has it. */
@@ -30,6 +34,9 @@ const keptSeconds = 24 * 60 * 60;
 /** The run that a client asks for. @throws RpcError */
 export function toOrder(asked: Asked, client: Client): RunOrder {
   const { agent, isAgent, arguments: given } = asked;
+  const bytes = isAgent ? 0 : jsonBytes({ mcp: toCall(asked, client) }).length;
+  if (bytes > sizes.config)
+    throw invalidParams(`arguments has ${bytesOver(bytes, sizes.config)}, with the name of the tool`);
   return {
     recursion_limit: recursionLimit,
     ...(isAgent
@@ -50,7 +57,9 @@ const toCall = ({ method, name, arguments: given }: Asked, { can }: Client) => (
 
 /** @throws RpcError where an argument is not what its schema says. */
 function agentOrder(agent: string, given: Fields): Omit<RunOrder, 'recursion_limit'> {
-  const { message, thread_id: threadId, assistant_id: assistantId, state } = given;
+  const { message, thread_id: threadId, assistant_id: assistantId, state, ...others } = given;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw invalidParams(`arguments.${unknown.slice(0, 128)} is none that the agent takes`);
   if (typeof message !== 'string' || message === '') throw invalidParams('arguments.message must be a text');
   if (state !== undefined && !isObject(state)) throw invalidParams('arguments.state must be an object');
   const known = { thread_id: idIn('thread_id', threadId), assistant_id: idIn('assistant_id', assistantId) };
@@ -80,6 +89,7 @@ export const digestOf = ({ method, name, arguments: given }: Asked): string =>
     .digest('base64url');
 
 /** What is asked by a call of a tool. */
-export const askedOfTool = ({ agent, name, isAgent }: OfferedTool, given: Fields): Asked => ({
+export const askedOfTool = ({ agent, name, isAgent, shown }: OfferedTool, given: Fields): Asked => ({
   ...{ method: 'tools/call', agent, name, isAgent, arguments: given },
+  ...(!isAgent && isObject(shown['outputSchema']) && { isStructured: true }),
 });

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fromUnknown, ServiceError } from '@agent-workflow/kit/errors';
-import { within } from '@agent-workflow/protos/call';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { RunStream, ThreadStream } from '../../../http/endpoint.ts';
 import { framed } from '../../common/framed.ts';
@@ -9,12 +8,12 @@ import type { Client } from '../wire/client.ts';
 import type { Fields } from '../wire/fields.ts';
 import { errorBody, invalidParams, missingCapability } from '../wire/rpc-error.ts';
 import { cached, toReply } from '../wire/reply.ts';
-import { isCancelled } from './cancel-run.ts';
 import type { KeptCall } from './kept-call.ts';
 import { createNotifications } from './notifications.ts';
 import { answersIn, inputRequired, shownRequests, toInputRequests, undeclared, type Question } from './questions.ts';
 import { runEndOf } from './run-end.ts';
 import { answerCall, type Starting } from './start-call.ts';
+import { stopOnLeave } from './stop-on-leave.ts';
 import { toOutcome, toolError } from './outcome.ts';
 import { toEventId, toQuestionId } from './stream-ids.ts';
 
@@ -54,14 +53,7 @@ export function followCall(following: Following, place: Place, services: Service
   const current = { runId: place.runId };
   const { request, client } = following;
   // Clients of the version without a handshake have no other way to cancel. Who has a key comes again.
-  if (client.isModern && request.idempotency.onceKey === undefined)
-    request.onDisconnect(() => {
-      const { config, execution, log } = services;
-      const { runId } = current;
-      execution.stopRun({ owner: request.owner, runId }, within(config.CALL_TIMEOUT_MS)).catch((error: unknown) => {
-        log.warn({ err: error, run_id: runId }, 'a run whose caller disconnected could not be stopped; it goes on');
-      });
-    });
+  if (client.isModern && request.idempotency.onceKey === undefined) stopOnLeave(request, () => current.runId, services);
   return { runs: runsOf(following, { current, place }, services), ends: true };
 }
 
@@ -207,11 +199,11 @@ async function answeredRun(
   for (let ms = firstPollMs; Date.now() < deadline; ms = Math.min(2 * ms, mostPollMs)) {
     await delay(ms, undefined, { signal });
     const thread = await threads.getThread({ owner, threadId }, call());
-    if (isCancelled(runId, thread)) return undefined;
-    if (thread.runId === runId) continue;
-    const { resumedBy } = await threads.getRun({ owner, runId }, call());
-    if (resumedBy === undefined) throw invalidParams('the thread went on without an answer to what was asked');
-    return resumedBy;
+    if (thread.runId === runId && thread.waitsFor === 'answer') continue;
+    const run = await threads.getRun({ owner, runId }, call());
+    if (run.resumedBy !== undefined) return run.resumedBy;
+    if (thread.runId === runId) return undefined;
+    throw invalidParams('the thread went on without an answer to what was asked');
   }
   return undefined;
 }

@@ -38,7 +38,7 @@ export async function keptCall(
   if (!isObject(mcp))
     return keptOf({ method: 'tools/call', agent, name: agent, isAgent: true, arguments: {} }, { can: new Set() });
   const { asked, isWhole, digest, can } = mcp;
-  const { method, name, isAgent, arguments: given, mimeType } = fieldsOf(asked);
+  const { method, name, isAgent, arguments: given, mimeType, isStructured } = fieldsOf(asked);
   return {
     asked: {
       method: method as AskedMethod,
@@ -47,6 +47,7 @@ export async function keptCall(
       isAgent: isAgent === true,
       arguments: fieldsOf(given),
       mimeType: textIn(mimeType),
+      ...(isStructured === true && { isStructured }),
     },
     isWhole: isWhole === true,
     digest: textIn(digest) ?? '',

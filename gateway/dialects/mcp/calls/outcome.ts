@@ -8,7 +8,7 @@ import type { RunEnd } from './run-end.ts';
 type Outcome = { readonly result: Fields } | { readonly error: Fields };
 
 interface Ended {
-  readonly asked: Pick<Asked, 'method' | 'name' | 'isAgent' | 'mimeType'>;
+  readonly asked: Pick<Asked, 'method' | 'name' | 'isAgent' | 'mimeType' | 'isStructured'>;
   readonly runId: string;
   readonly threadId: string;
 }
@@ -29,7 +29,7 @@ export function toOutcome(end: Exclude<RunEnd, { readonly kind: 'asks' }>, ended
   if (asked.method === 'prompts/get') return { result: { messages: promptOf(end.messages) } };
   if (asked.method === 'resources/read')
     return { result: { contents: contentsOf(end.messages, asked.name, asked.mimeType) } };
-  return { result: asked.isAgent ? agentResult(end, ended) : toolResult(end) };
+  return { result: asked.isAgent ? agentResult(end, ended) : toolResult(end, asked) };
 }
 
 /** A call that has failed is a result: its model reads why. */
@@ -45,10 +45,13 @@ const whyItWaits = (calls: readonly string[]): string =>
 
 type Completed = Extract<RunEnd, { readonly kind: 'completed' | 'stopped' }>;
 
-function toolResult({ messages }: Completed): Fields {
+function toolResult({ messages }: Completed, { isStructured }: Ended['asked']): Fields {
   const structured = structuredOf(messages);
   const { content } = contentOf(messages);
   const isError = messages.at(-1)?.content.some(({ type }) => type === 'error') === true;
+  // Clients take no success without what the schema promises.
+  if (isStructured && !structured && !isError)
+    return toolError('the tool has an outputSchema, and gave no structured content');
   return {
     content: content.length === 0 && structured ? [{ type: 'text', text: JSON.stringify(structured) }] : content,
     ...(structured && { structuredContent: structured }),

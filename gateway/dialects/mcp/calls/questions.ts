@@ -19,18 +19,32 @@ export interface InputRequest {
   readonly read: (reply: unknown) => { readonly answer: unknown } | undefined;
 }
 
+/** What the record has that a run asks. A stop before or after a node asks nothing. */
+export const questionsIn = (json: string | undefined): readonly Question[] =>
+  json === undefined ? [] : withoutBreakpoints(JSON.parse(json) as readonly Question[]);
+
+export const withoutBreakpoints = (interrupts: readonly Question[]): readonly Question[] =>
+  interrupts.filter(({ value }) => !(isObject(value) && 'breakpoint' in value && 'nodes' in value));
+
 /** The names under which authors put the text of a question. */
 const textNames = ['message', 'question', 'prompt', 'text', 'title'];
 
 const maxKey = 256;
 
-/** The questions of a run, each under the name that its node gives it as `key`, else under its id. */
-export function toInputRequests(questions: readonly Question[]): ReadonlyMap<Question, InputRequest> {
+/**
+ * The questions of a run, each under the name that its node gives it as `key`, else under its id. A name that another question of the same call has had
+ * (`earlier`: the id of that by its name) stays that one's: an answer that is sent again must not answer the next.
+ */
+export function toInputRequests(
+  questions: readonly Question[],
+  earlier: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<Question, InputRequest> {
   const taken = new Set<string>();
   return new Map(
     questions.map((question) => {
       const named = textIn(fieldsOf(question.value)['key']) ?? '';
-      const key = named === '' || named.length > maxKey || taken.has(named) ? question.id : named;
+      const isFree = !taken.has(named) && (earlier.get(named) ?? question.id) === question.id;
+      const key = named !== '' && named.length <= maxKey && isFree ? named : question.id;
       taken.add(key);
       return [question, { key, ...toRequest(question) }];
     }),

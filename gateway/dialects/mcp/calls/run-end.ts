@@ -4,7 +4,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { isCall, type Message } from '@agent-workflow/protos/message';
 import type { Fields } from '../wire/fields.ts';
-import type { Question } from './questions.ts';
+import { withoutBreakpoints, type Question } from './questions.ts';
 
 /** How a run ended. */
 export type RunEnd =
@@ -33,7 +33,7 @@ export function runEndOf(event: RunEvent): RunEnd {
   const { status, interrupts = [] } = meta;
   if (status !== 'interrupted')
     return { kind: status === 'stopped' ? 'stopped' : 'completed', messages: all, state: ownFields(state) };
-  const questions = interrupts.filter(({ value }) => !isBreakpoint(value));
+  const questions = withoutBreakpoints(interrupts);
   if (questions.length > 0) return { kind: 'asks', questions };
   const calls = messages.flatMap(({ content }) => content.filter(isCall).map(({ name }) => name));
   return { kind: 'waits', calls };
@@ -46,7 +46,3 @@ function ownFields(state: Fields): Fields {
   const { context: _context, context_summary: _summary, ...own } = shownFields(state);
   return own;
 }
-
-/** A stop before or after a node asks nothing. */
-const isBreakpoint = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && 'breakpoint' in value && 'nodes' in value;

@@ -4,16 +4,17 @@ import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { ThreadStream } from '../../../http/endpoint.ts';
 import { messageKeyed } from '../../../idempotency/index.ts';
+import { hasLostQuestion } from '../../common/lost-question.ts';
 import type { Services } from '../../common/services.ts';
 import { askedOfTool, digestOf, type Asked } from '../calls/asked.ts';
-import { isCancelled } from '../calls/cancel-run.ts';
 import { followCall } from '../calls/follow-call.ts';
 import { keptCall, keptOf } from '../calls/kept-call.ts';
 import { toolError, toOutcome } from '../calls/outcome.ts';
 import { runEndOf } from '../calls/run-end.ts';
-import { answersIn, inputRequired, toInputRequests, undeclared, type Question } from '../calls/questions.ts';
+import { answersIn, inputRequired, questionsIn, toInputRequests, undeclared } from '../calls/questions.ts';
+import { stopOnLeave } from '../calls/stop-on-leave.ts';
 import { answerCall, startCall, type Starting } from '../calls/start-call.ts';
-import { offersOf } from '../offers/offers.ts';
+import { findOffer, offersOf } from '../offers/offers.ts';
 import { checkArgumentHeaders, tasksExtension } from '../wire/client.ts';
 import { fieldsOf, isObject, textIn, type Fields } from '../wire/fields.ts';
 import { invalidParams, missingCapability, RpcError, rpcCodes } from '../wire/rpc-error.ts';
@@ -35,11 +36,12 @@ export const listTools: Method = async (asked, services) => {
 
 export const callTool: Method = async (given, services) => {
   const { request, client, params } = given;
+  const name = textIn(params['name']) ?? '';
   const { tools } = await offersOf(services.execution, request.call);
-  const tool = tools.get(textIn(params['name']) ?? '');
-  const ofMemory = tool ? undefined : memoryTools(services).find(({ shown }) => shown['name'] === params['name']);
+  const ofMemory = tools.has(name) ? undefined : memoryTools(services).find(({ shown }) => shown['name'] === name);
   if (ofMemory) return ofMemory.call(request, fieldsOf(params['arguments']), services);
-  if (!tool) throw invalidParams(`there is no tool "${(textIn(params['name']) ?? '').slice(0, 128)}"`);
+  const tool = await findOffer(services.execution, request.call, (offers) => offers.tools.get(name));
+  if (!tool) throw invalidParams(`there is no tool "${name.slice(0, 128)}"`);
   if (params['arguments'] !== undefined && !isObject(params['arguments']))
     throw invalidParams('arguments must be an object');
   const asked = askedOfTool(tool, fieldsOf(params['arguments']));
@@ -70,10 +72,11 @@ async function callAsTask(
   const starting = { request: await startingOf(asked, given, services), awaitEndMs: taskAfterMs };
   const state = params['requestState'];
   let started: Pick<StartReply, 'runId' | 'threadId' | 'end'>;
-  if (state === undefined) started = await startCall(asked, client, starting, services);
+  if (state === undefined)
+    started = await startCall(asked, client, { ...starting, request: leavable(starting.request, services) }, services);
   else {
     const { run, takesReplies } = await askingRun(asked, textIn(state) ?? '', given, services);
-    const requests = toInputRequests(run.end ? (JSON.parse(run.end.interruptsJson ?? '[]') as Question[]) : []);
+    const requests = toInputRequests(questionsIn(run.end?.interruptsJson));
     const answers = takesReplies ? answersIn(requests, fieldsOf(params['inputResponses'])) : {};
     const isAnswered = Object.keys(answers).length > 0;
     if (requests.size > 0 && !isAnswered) return inputRequired(requests, run.runId);
@@ -97,6 +100,14 @@ async function callAsTask(
     if ('result' in outcome) return outcome.result;
   }
   return { resultType: 'task', ...(await toTask({ owner, taskId: runId, call }, services)).task };
+}
+
+/** The request for a run that is stopped where its client leaves before the reply: without a key it would not learn the id of its task. */
+function leavable(request: Starting, services: Services): Starting {
+  if (request.idempotency.onceKey !== undefined) return request;
+  const runId = request.newId('run');
+  stopOnLeave(request, () => runId, services);
+  return { ...request, newId: (what) => (what === 'run' ? runId : request.newId(what)) };
 }
 
 /**
@@ -152,9 +163,10 @@ async function askingRun(
   await authorize(request, invoking, { run_id: run.runId }, services);
   if (run.resumedBy !== undefined)
     return { run: await threads.getRun({ owner, runId: run.resumedBy }, call()), takesReplies: false };
-  if (run.end?.interruptsJson !== undefined) {
+  if (run.status === 'interrupted') {
     const thread = await threads.getThread({ owner, threadId: run.threadId }, call());
-    if (isCancelled(run.runId, thread)) throw invalidParams('what requestState names was cancelled');
+    if (thread.runId === run.runId && hasLostQuestion(run, thread))
+      throw invalidParams('what requestState names was cancelled');
   }
   return { run, takesReplies: true };
 }

@@ -20,6 +20,10 @@ const mostCategory = 256;
 /** Memories that a search gives, at most and unless it asks for another number (counts). */
 const [mostFound, usualFound] = [50, 10];
 
+const isCategory = (value: unknown): value is string => typeof value === 'string' && value.length <= mostCategory;
+
+const badCategory = `category must be a text of at most ${String(mostCategory)} characters`;
+
 const search: MemoryTool = {
   shown: {
     ...{ name: 'memory_search', description: 'Finds what was stored in the memory of the caller, best first' },
@@ -35,9 +39,11 @@ const search: MemoryTool = {
   },
   call: async (request, { query, category, limit }, services) => {
     if (typeof query !== 'string' || query === '') return toolError('query must be a text');
+    const isCount = typeof limit === 'number' && Number.isInteger(limit) && limit > 0 && limit <= mostFound;
+    if (limit !== undefined && !isCount) return toolError(`limit must be an integer from 1 to ${String(mostFound)}`);
+    if (category !== undefined && !isCategory(category)) return toolError(badCategory);
     await authorize(request, { resource: 'store', action: 'read' }, {}, services);
     const { owner, call } = request;
-    const given = typeof limit === 'number' && Number.isInteger(limit) && limit > 0 ? limit : usualFound;
     const { results } = await services.memory.search(
       {
         ...{
@@ -45,7 +51,7 @@ const search: MemoryTool = {
           query: query.toWellFormed(),
           scoreThreshold: 0,
           maxTokens: mostTokens,
-          limit: Math.min(given, mostFound),
+          limit: isCount ? limit : usualFound,
         },
         selection: typeof category === 'string' ? { category: category.toWellFormed() } : {},
         ...{ retrievalStrategy: 'similarity', distanceMetric: 'cosine' },
@@ -70,8 +76,7 @@ const store: MemoryTool = {
   },
   call: async (request, { content, category }, services) => {
     if (typeof content !== 'string' || content === '') return toolError('content must be a text');
-    if (typeof category === 'string' && category.length > mostCategory)
-      return toolError(`category must have at most ${String(mostCategory)} characters`);
+    if (category !== undefined && !isCategory(category)) return toolError(badCategory);
     await authorize(request, { resource: 'store', action: 'write' }, {}, services);
     const { owner, call, newId } = request;
     const { memoryId } = await services.memory.store(

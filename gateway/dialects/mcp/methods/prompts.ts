@@ -1,7 +1,7 @@
 import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { assistantOf, getAssistant, listAssistants } from '../../../assistants/index.ts';
 import type { Services } from '../../common/services.ts';
-import { offersOf } from '../offers/offers.ts';
+import { findOffer, offersOf } from '../offers/offers.ts';
 import { fieldsOf, textIn, type Fields } from '../wire/fields.ts';
 import { cached } from '../wire/reply.ts';
 import { invalidParams } from '../wire/rpc-error.ts';
@@ -64,8 +64,7 @@ async function assistants(
 export const getPrompt: Method = async (given, services) => {
   const { request, params } = given;
   const name = textIn(params['name']) ?? '';
-  const { prompts } = await offersOf(services.execution, request.call);
-  const prompt = prompts.get(name);
+  const prompt = await findOffer(services.execution, request.call, ({ prompts }) => prompts.get(name));
   const args = fieldsOf(params['arguments']);
   if (prompt) {
     const asked = { method: 'prompts/get', agent: prompt.agent, name, isAgent: false, arguments: args } as const;

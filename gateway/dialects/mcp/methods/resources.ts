@@ -1,4 +1,4 @@
-import { offersOf } from '../offers/offers.ts';
+import { findOffer, offersOf } from '../offers/offers.ts';
 import { matchTemplate } from '../offers/template.ts';
 import type { Offers } from '../offers/offered.ts';
 import type { Asked } from '../calls/asked.ts';
@@ -51,7 +51,7 @@ export const listTemplates: Method = async (given, services) => {
 export const readResource: Method = async (given, services) => {
   const { request, client } = given;
   const uri = uriIn(given);
-  const asked = askedOf(await offersOf(services.execution, request.call), uri);
+  const asked = await findOffer(services.execution, request.call, (offers) => askedOf(offers, uri));
   if (asked) return runCall(asked, given, services);
   const read = await readThread(request, uri, services);
   if (!read) throw noResource(given, uri);

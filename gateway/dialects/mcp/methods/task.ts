@@ -1,14 +1,14 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { isOpen } from '@agent-workflow/protos/lists';
-import type { Run, Thread } from '@agent-workflow/protos/threads';
+import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { withoutLostQuestion } from '../../common/lost-question.ts';
 import { runChain } from '../../common/run-chain.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
-import { isCancelled } from '../calls/cancel-run.ts';
 import { keptCall, type KeptCall } from '../calls/kept-call.ts';
 import { toOutcome } from '../calls/outcome.ts';
-import { shownRequests, toInputRequests, type InputRequest, type Question } from '../calls/questions.ts';
+import { questionsIn, shownRequests, toInputRequests, type InputRequest, type Question } from '../calls/questions.ts';
 import { runEndOf } from '../calls/run-end.ts';
 import type { Fields } from '../wire/fields.ts';
 import { invalidParams } from '../wire/rpc-error.ts';
@@ -49,27 +49,32 @@ export async function toTask({ owner, taskId, call }: Key, services: Services): 
     keptCall(last, threads, call()),
     threads.getThread({ owner, threadId: last.threadId }, call()),
   ]);
-  const requests = openRequests(last, thread);
+  // Who waits for remote tools has its result: its task does not change any more.
+  const stood = questionsIn(last.end?.interruptsJson).length > 0 ? withoutLostQuestion(last, thread) : last;
+  const requests = openRequests(stood, chain);
   const task = {
     taskId,
     createdAt: new Date(first.createdAt).toISOString(),
-    lastUpdatedAt: new Date(last.updatedAt).toISOString(),
+    lastUpdatedAt: new Date(stood.updatedAt).toISOString(),
     ttlMs: thread.ttlSeconds === undefined ? null : thread.ttlSeconds * 1000,
     pollIntervalMs,
-    status: statusOf(last, requests, thread),
+    status: statusOf(stood, requests),
   };
-  return { task, first, last, requests, call: kept };
+  return { task, first, last: stood, requests, call: kept };
 }
 
-function openRequests({ runId, end }: Run, thread: Thread): ReadonlyMap<Question, InputRequest> {
-  const json = end?.interruptsJson;
-  if (json === undefined || thread.runId !== runId || isCancelled(runId, thread)) return new Map();
-  return toInputRequests(JSON.parse(json) as readonly Question[]);
+/** What the last run asks. The names of the questions before stay theirs. */
+function openRequests({ end }: Run, chain: readonly Run[]): ReadonlyMap<Question, InputRequest> {
+  const earlier = new Map<string, string>();
+  for (const run of chain.slice(0, -1))
+    for (const [{ id }, { key }] of toInputRequests(questionsIn(run.end?.interruptsJson), earlier))
+      earlier.set(key, id);
+  return toInputRequests(questionsIn(end?.interruptsJson), earlier);
 }
 
-function statusOf({ runId, status }: Run, { size }: ReadonlyMap<Question, InputRequest>, thread: Thread): string {
+function statusOf({ status }: Run, { size }: ReadonlyMap<Question, InputRequest>): string {
   if (isOpen(status)) return 'working';
-  if (status === 'stopped' || isCancelled(runId, thread)) return 'cancelled';
+  if (status === 'stopped') return 'cancelled';
   return size > 0 ? 'input_required' : 'completed';
 }
 
@@ -83,7 +88,6 @@ export async function detailedTask(
   if (task['status'] !== 'completed') return task;
   const { runId, threadId } = last;
   const end = runEndOf(await endOfRun({ owner, call, runId, threadId }, services));
-  // It asks what another run has taken over: the thread went on without an answer.
   if (end.kind === 'asks') return { ...task, status: 'cancelled' };
   const outcome = toOutcome(end, { asked: kept.asked, runId, threadId });
   return 'error' in outcome

@@ -34,6 +34,7 @@ export function agentTool({ name, description, fields }: Described): OfferedTool
           ...(Object.keys(own).length > 0 && { state }),
         },
         required: ['message'],
+        additionalProperties: false,
       },
       outputSchema: {
         type: 'object',

@@ -14,23 +14,56 @@ const rememberedMs = 10_000;
 /** So many agents are read at the same time. */
 const atOnce = 8;
 
-const caches = new WeakMap<Execution, LRUCache<'offers', Offers>>();
+/** How long they are remembered where an agent could not be read, and where they lack what a client names, in milliseconds. */
+const briefMs = 1000;
 
-/** What the agents of the service offer to clients of MCP. */
-export async function offersOf(execution: Execution, call: () => Call): Promise<Offers> {
-  const cache = caches.get(execution) ?? new LRUCache({ max: 1, ttl: rememberedMs });
+type AgentReads = Pick<Execution, 'listAgents' | 'getGraph'>;
+
+interface Remembered {
+  readonly offers: Offers;
+  readonly at: number;
+}
+
+const caches = new WeakMap<AgentReads, LRUCache<'offers', Remembered>>();
+
+interface Freshness {
+  /** What is older is read again, in milliseconds. */
+  readonly mostMs?: number;
+}
+
+/** What the agents of the service offer to clients of MCP. An agent that cannot be read offers nothing for now. @throws what none could be read for */
+export async function offersOf(
+  execution: AgentReads,
+  call: () => Call,
+  { mostMs = rememberedMs }: Freshness = {},
+): Promise<Offers> {
+  const cache = caches.get(execution) ?? new LRUCache<'offers', Remembered>({ max: 1, ttl: rememberedMs });
   caches.set(execution, cache);
   const known = cache.get('offers');
-  if (known) return known;
+  if (known && Date.now() - known.at < mostMs) return known.offers;
   const { agents } = await execution.listAgents({}, call());
-  const read: AgentOffer[] = [];
+  const read: PromiseSettledResult<AgentOffer>[] = [];
   for (let from = 0; from < agents.length; from += atOnce)
     read.push(
-      ...(await Promise.all(agents.slice(from, from + atOnce).map((agent) => readOffer(execution, agent, call)))),
+      ...(await Promise.allSettled(
+        agents.slice(from, from + atOnce).map((agent) => readOffer(execution, agent, call)),
+      )),
     );
-  const offers = joined(read);
-  cache.set('offers', offers);
+  const failed = read.find((one) => one.status === 'rejected');
+  const whole = read.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  if (failed && whole.length === 0) throw failed.reason;
+  const offers = joined(whole);
+  cache.set('offers', { offers, at: Date.now() }, { ttl: failed ? briefMs : rememberedMs });
   return offers;
+}
+
+/** What a client names among the offers. What is not there is looked up again: another replica may have listed what is new. */
+export async function findOffer<T>(
+  execution: AgentReads,
+  call: () => Call,
+  find: (offers: Offers) => T | undefined,
+): Promise<T | undefined> {
+  return find(await offersOf(execution, call)) ?? find(await offersOf(execution, call, { mostMs: briefMs }));
 }
 
 interface AgentOffer {
@@ -43,7 +76,7 @@ interface AgentOffer {
 const nothing: AgentOffer = { tools: [], prompts: [], resources: [], templates: [] };
 
 /** An agent that has no revision now offers nothing. */
-async function readOffer(execution: Execution, { name, description }: Agent, call: () => Call): Promise<AgentOffer> {
+async function readOffer(execution: AgentReads, { name, description }: Agent, call: () => Call): Promise<AgentOffer> {
   const graph = await undefinedIfNotFound(execution.getGraph({ agent: name }, call()));
   if (!graph) return nothing;
   const { mcp } = fieldsOf(JSON.parse(jsonText(graph.graphJson)));

@@ -2,7 +2,7 @@
 const variable = /\{[\w.-]{1,64}\}/;
 
 /**
- * The values of a template's variables in an address; `undefined` for an address of another form. A variable stands for text without a slash. It
+ * The values of a template's variables in an address; `undefined` for an address of another form. A variable stands for text without a slash, also without one that is encoded. It
  * takes time in proportion to the address.
  */
 export function matchTemplate(template: string, uri: string): Readonly<Record<string, string>> | undefined {
@@ -17,7 +17,9 @@ export function matchTemplate(template: string, uri: string): Readonly<Record<st
     rest = rest.slice(found.index + found[0].length);
     const end = endOfValue(uri, at, rest.charAt(0));
     if (end === at) return undefined;
-    values[found[0].slice(1, -1)] = decoded(uri.slice(at, end));
+    const value = decoded(uri.slice(at, end));
+    if (value.includes('/')) return undefined;
+    values[found[0].slice(1, -1)] = value;
     at = end;
   }
 }

@@ -3,12 +3,13 @@ import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, ThreadStream } from '../../../http/endpoint.ts';
 import { HttpRefusal } from '../../../http/http-refusal.ts';
 import { invalidAt } from '../../../http/fields.ts';
+import { hasLostQuestion } from '../../common/lost-question.ts';
 import { runChain } from '../../common/run-chain.ts';
 import { endpoint, type Services } from '../../common/services.ts';
-import { cancelRun, isCancelled } from '../calls/cancel-run.ts';
+import { cancelRun } from '../calls/cancel-run.ts';
 import { followCall } from '../calls/follow-call.ts';
 import { keptCall } from '../calls/kept-call.ts';
-import { answersIn, toInputRequests, type Question } from '../calls/questions.ts';
+import { answersIn, questionsIn, toInputRequests } from '../calls/questions.ts';
 import { answerCall } from '../calls/start-call.ts';
 import { fromEventId, fromQuestionId } from '../calls/stream-ids.ts';
 import { requestIds } from '../methods/calls.ts';
@@ -44,6 +45,11 @@ const send = endpoint({
     if (typeof input.method === 'string' && id !== undefined) return reply(request, id, services);
     if (typeof input.method !== 'string' && !isReply(input))
       return refused(request, null, new RpcError(rpcCodes.invalidRequest, 'this is no message of JSON-RPC', bad));
+    try {
+      if (!isModern(request, '', fieldsOf(input.params))) handshakeClient(request);
+    } catch (error) {
+      return refused(request, null, toRpcError(fromUnknown(error)));
+    }
     await (typeof input.method === 'string' ? notified(request, input.method, services) : answered(request, services));
     request.setReplyStatus(202);
     return '';
@@ -138,11 +144,9 @@ async function answered(request: Request, services: Services): Promise<void> {
   const { threads } = services;
   const asked = fromQuestionId(idIn(input.id) ?? '');
   const run = asked && (await undefinedIfNotFound(threads.getRun({ owner, runId: asked.runId }, call())));
-  if (!run?.end?.interruptsJson || run.resumedBy !== undefined) return;
-  if (isCancelled(run.runId, await threads.getThread({ owner, threadId: run.threadId }, call()))) return;
-  const questions = (JSON.parse(run.end.interruptsJson) as readonly Question[]).filter(
-    ({ id }) => id === asked?.questionId,
-  );
+  const questions = questionsIn(run?.end?.interruptsJson).filter(({ id }) => id === asked?.questionId);
+  if (!run || questions.length === 0 || run.resumedBy !== undefined) return;
+  if (hasLostQuestion(run, await threads.getThread({ owner, threadId: run.threadId }, call()))) return;
   const [{ key, read } = { key: '', read: () => undefined }] = toInputRequests(questions).values();
   const answers = answersIn(toInputRequests(questions), { [key]: read(input.result) ? input.result : givenUp });
   const agent = await authorize(request, invoking, { run_id: run.runId }, services);

@@ -131,9 +131,11 @@ const nameHeaders: Readonly<Record<string, string>> = {
 export function checkArgumentHeaders({ header }: Sent, inputSchema: Fields, given: Fields): void {
   for (const [name, property] of Object.entries(fieldsOf(inputSchema['properties']))) {
     const headerName = textIn(fieldsOf(property)['x-mcp-header']);
-    if (headerName === undefined || !Object.hasOwn(given, name)) continue;
-    const value = given[name];
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    if (headerName === undefined) continue;
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    // What is not there, or is null, has no text: a proxy that reads the header must not see another call.
+    const text =
+      typeof value === 'string' ? value : (value ?? undefined) === undefined ? undefined : JSON.stringify(value);
     if (decoded(header(`mcp-param-${headerName.toLowerCase()}`)) !== text) throw mismatch(`Mcp-Param-${headerName}`);
   }
 }
