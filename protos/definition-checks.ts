@@ -56,10 +56,11 @@ function refuseFields(json: Uint8Array, at: At): void {
   for (const [name, spec] of Object.entries(toParts(readJson(json, { at, mostBytes: sizes.drawing }), at))) {
     refuseName(name, [...at, name]);
     if (unfitNames.has(name)) throw invalid([...at, name], 'cannot be the name of a field');
-    const { type, description, schema, required } = toParts(spec, [...at, name]);
+    const { type, description, schema, required, callers } = toParts(spec, [...at, name]);
     if (!fieldTypes.has(type)) throw misfit([...at, name, 'type'], `one of ${[...fieldTypes].join(', ')}`);
     refuseOther(description, 'string', [...at, name, 'description']);
     refuseOther(required, 'boolean', [...at, name, 'required']);
+    if (callers !== undefined && callers !== 'read') throw misfit([...at, name, 'callers'], '"read"');
     if (schema !== undefined) requireObjectSchema(schema, [...at, name, 'schema']);
   }
 }

@@ -3,7 +3,7 @@ import type { Call } from './call.ts';
 import type { EndStatus, Granularity, MessageLists, MultitaskStrategy, RunStatus } from './lists.ts';
 import type { PoolRule } from './pools.ts';
 import type { RetryRule } from './retry.ts';
-import type { KeptPartial, MessageEntry, State } from './threads.ts';
+import type { AnswerQuestionReply, KeptPartial, MessageEntry, State } from './threads.ts';
 
 /**
  * Runs the graph. No request runs it itself: `Start` replies when the run is on record, a worker then runs it, and callers follow the
@@ -15,6 +15,8 @@ export interface Execution {
    * A run whose `run_id` is on record is not started again.
    */
   readonly start: (request: StartRequest, call: Call) => Promise<StartReply>;
+  /** Answers a question of a thread, as AnswerQuestion of threads.proto does, and has the run driven that goes on. */
+  readonly answerQuestion: (request: AnswerRequest, call: Call) => Promise<AnswerQuestionReply>;
   /** The run's last event. Waits until there is one. */
   readonly wait: (request: WaitRequest, call: Call) => Promise<RunEvent>;
   /** Every event after `after`, in order and each once, up to the run's last event. */
@@ -48,6 +50,7 @@ export interface Execution {
 /** Which calls of {@link Execution} may be made again. */
 export const executionRetries: Readonly<Record<keyof Execution, RetryRule>> = {
   start: { retry: 'safe', takesLong: false },
+  answerQuestion: { retry: 'attempt', takesLong: false },
   wait: { retry: 'safe', takesLong: false },
   follow: { retry: 'safe', takesLong: true },
   stopRun: { retry: 'attempt', takesLong: false },
@@ -64,6 +67,7 @@ export const executionRetries: Readonly<Record<keyof Execution, RetryRule>> = {
 /** What a pool of workers may call of {@link Execution}. */
 export const executionPools: Readonly<Record<keyof Execution, PoolRule>> = {
   start: 'never',
+  answerQuestion: 'never',
   wait: 'never',
   follow: 'never',
   stopRun: 'never',
@@ -156,6 +160,29 @@ export interface StartRequest {
    * and its agent shares.
    */
   readonly knowledgeJson?: Uint8Array;
+  /** Who brings the answers of `resume_json`. Absent: nobody is named. */
+  readonly answering?: Answering;
+}
+
+/** As AnswerQuestionRequest. */
+export interface AnswerRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly interruptId: string;
+  readonly runId: string;
+  readonly requestId: string;
+  readonly by: string;
+  readonly client: string;
+  readonly answerJson: Uint8Array;
+  readonly attemptId?: string;
+}
+
+export interface Answering {
+  /** The id of the principal, and the protocol of its client. */
+  readonly by: string;
+  readonly client: string;
+  /** As `may_answer` of AcceptRunRequest. May be absent. */
+  readonly mayAnswer?: readonly string[];
 }
 
 /** A tool that the caller runs. */

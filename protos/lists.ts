@@ -91,6 +91,7 @@ const resourceKinds = [
   'item',
   'item_memory',
   'api_key',
+  'question',
 ] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 

@@ -43,13 +43,14 @@ const marks = {
         'routeAgent',
       ],
       ...['countResources', 'deleteResource', 'getResource', 'listDueResources', 'listResources', 'searchThreads'],
-      ...['listResourceMarks', 'listRunRequests'],
+      ...['getQuestion', 'listQuestions', 'listResourceMarks', 'listRunRequests'],
     ].toSorted(),
     'safe, takes long': ['forkThread'],
     attempt: [
       ...[
         'acceptRun',
         'addMessages',
+        'answerQuestion',
         'beginDelete',
         'beginOnce',
         'claimRun',
@@ -74,7 +75,7 @@ const marks = {
   execution: {
     safe: ['checkTools', 'countOpenRuns', 'getAgent', 'getGraph', 'getHealth', 'listAgents', 'start', 'wait'],
     'safe, takes long': ['follow'],
-    attempt: ['stopRun', 'updateState'],
+    attempt: ['answerQuestion', 'stopRun', 'updateState'],
     'attempt, takes long': ['deleteThread'],
   },
   memory: {

@@ -55,6 +55,21 @@ export interface RunCalls {
    * accepted for the thread before counts instead.
    */
   readonly passDeadline: (request: PassDeadlineRequest, call: Call) => Promise<PassDeadlineReply>;
+  /**
+   * Notes an answer to a question that others than the owner of its thread answer. The answer that completes its quorum, and one that differs from
+   * those before, accepts the run that goes on, with the config, the user and the tools of the run that asked. The same answer of the same
+   * principal again changes nothing. Conflict when the question is not open, and for a second answer of one principal. Whether the principal may
+   * answer is its caller's to say.
+   */
+  readonly answerQuestion: (request: AnswerQuestionRequest, call: Call) => Promise<AnswerQuestionReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface QuestionCalls {
+  /** One open question that others than the owner of its thread answer. NotFound where there is none of the id. */
+  readonly getQuestion: (request: GetQuestionRequest, call: Call) => Promise<Question>;
+  /** The open questions of all owners that are addressed to any of these roles, of the newest 10,000. */
+  readonly listQuestions: (request: ListQuestionsRequest, call: Call) => Promise<ListQuestionsReply>;
 }
 
 /** A part of {@link Threads}. */
@@ -338,6 +353,7 @@ export interface ResourceCalls {
 export interface Threads
   extends
     RunCalls,
+    QuestionCalls,
     GrantCalls,
     RunReadCalls,
     ToolRecordCalls,
@@ -361,6 +377,9 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   commitStep: { retry: 'attempt', takesLong: false },
   endRun: { retry: 'attempt', takesLong: false },
   passDeadline: { retry: 'safe', takesLong: false },
+  answerQuestion: { retry: 'attempt', takesLong: false },
+  getQuestion: { retry: 'safe', takesLong: false },
+  listQuestions: { retry: 'safe', takesLong: false },
   renewGrant: { retry: 'safe', takesLong: false },
   getRun: { retry: 'safe', takesLong: false },
   listRunRequests: { retry: 'safe', takesLong: false },
@@ -429,6 +448,9 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   commitStep: 'run',
   endRun: 'run',
   passDeadline: 'never',
+  answerQuestion: 'never',
+  getQuestion: 'never',
+  listQuestions: 'never',
   renewGrant: 'run, also expired',
   getRun: 'run',
   listRunRequests: 'never',
@@ -668,6 +690,11 @@ export interface AcceptRunRequest {
   readonly priority?: number;
   /** The run is accepted only while this is the newest run of its thread. Conflict with the type `newer_run` where another is. */
   readonly newestRunId?: string;
+  /**
+   * The ids of the open questions of others that the caller may answer, or drop, all the same. Without them PermissionDenied for an answer to one, and
+   * Conflict for what would drop one, both with the type `question_of_others` and the id of the Question. May be absent.
+   */
+  readonly mayAnswer?: readonly string[];
 }
 
 /** The nodes of a graph; those of a sub-graph as `sub/node`. */
@@ -1052,6 +1079,79 @@ export interface PassDeadlineReply {
   readonly isEarly: boolean;
 }
 
+export interface AnswerQuestionRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  /** The id of the question in its run: `interrupt_id` of Question. */
+  readonly interruptId: string;
+  /** The id of the run that goes on, if this answer is the last. */
+  readonly runId: string;
+  readonly requestId: string;
+  /** The id of the principal who answers, and the protocol of its client. */
+  readonly by: string;
+  readonly client: string;
+  readonly answerJson: Uint8Array;
+  /** The same in every attempt at this request: see the comment of the service. */
+  readonly attemptId?: string;
+}
+
+export interface AnswerQuestionReply {
+  /** The equal answers so far, this one included, and how many it takes. */
+  readonly answers: number;
+  readonly quorum: number;
+  /** Whether this answer differs from those before. */
+  readonly differs: boolean;
+  /** The run that goes on, with its agent and revision. Absent: it takes more answers. */
+  readonly runId?: string;
+  readonly agent?: string;
+  readonly revision?: string;
+}
+
+export interface GetQuestionRequest {
+  readonly questionId: string;
+}
+
+/** A question that others than the owner of its thread answer. */
+export interface Question {
+  readonly questionId: string;
+  readonly owner: string;
+  readonly threadId: string;
+  /** The run that asked. */
+  readonly runId: string;
+  /** The id of the question in its run. */
+  readonly interruptId: string;
+  readonly agent: string;
+  readonly node: string;
+  /** The roles that may answer it. */
+  readonly to: readonly string[];
+  /** Whether the owner of the thread may not, whichever roles he has. */
+  readonly notOwner: boolean;
+  /** How many principals must give the same answer, and who has given it. */
+  readonly quorum: number;
+  readonly answeredBy: readonly string[];
+  readonly askedAt: number;
+  readonly deadline?: number;
+  /** What was asked, and what counts after the deadline: JSON. */
+  readonly valueJson: Uint8Array;
+  readonly defaultJson?: Uint8Array;
+  readonly threadTitle?: string;
+}
+
+export interface ListQuestionsRequest {
+  readonly roles: readonly string[];
+  /** Questions of this agent. Absent: of all. */
+  readonly agent?: string;
+  /** Whether those with the nearest deadlines come first, and those without one last. Absent: those that were asked first. */
+  readonly byDeadline?: boolean;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface ListQuestionsReply {
+  readonly questions: readonly Question[];
+  readonly cursor?: string;
+}
+
 export interface GetRunRequest {
   readonly owner: string;
   readonly runId: string;
@@ -1097,6 +1197,8 @@ export interface Run {
   readonly ordinal?: number;
   /** The run that answers what this one asked: the last that was accepted with an answer. Absent while there is none. */
   readonly resumedBy?: string;
+  /** Who gave the answers that it brings: a JSON array of the Answerer of `protos/answerer.ts`. GetRun alone has it. */
+  readonly answeredByJson?: string;
 }
 
 export interface ListRunRequestsRequest {

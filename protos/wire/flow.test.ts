@@ -25,6 +25,7 @@ async function withStream(use: (events: AsyncIterator<RunEvents>, service: Servi
   let made = 0;
   const execution: Execution = {
     start: notUsed,
+    answerQuestion: notUsed,
     wait: notUsed,
     async *follow() {
       for (; made < messages; made++) {

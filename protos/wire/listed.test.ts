@@ -31,6 +31,7 @@ function createExecution(status: EndStatus) {
       started.push(request);
       return Promise.resolve({ runId: 'r1', threadId: 't1', isNewThread: true, status: 'queued' });
     },
+    answerQuestion: notUsed,
     wait: notUsed,
     async *follow() {
       yield { events: [] };

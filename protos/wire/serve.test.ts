@@ -19,6 +19,7 @@ const notUsed = (): Promise<never> => Promise.reject(new ServiceError('BadReques
 
 const idle: Execution = {
   start: notUsed,
+  answerQuestion: notUsed,
   wait: notUsed,
   async *follow() {
     yield { events: [] };

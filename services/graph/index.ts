@@ -30,6 +30,7 @@ export { chatModel, type ChatModelOptions } from './model/chat-model.ts';
 export { modelNode, type ModelNodeOptions, type ModelState } from './model/model-node.ts';
 export { outputNode, type OutputNodeOptions } from './model/output-node.ts';
 export { createReactAgent, type ReactAgentOptions } from './model/react-agent.ts';
+export { AnswersDiffer } from './state/answers-differ.ts';
 export { DeadlinePassed } from './state/deadline.ts';
 export { interrupt, type Interrupt } from './run/interrupt.ts';
 export type { NodePolicy, RetryPolicy } from './build/policy.ts';
@@ -48,4 +49,5 @@ export {
 } from './summary.ts';
 export { remoteTool, tool, toolNode, type Tool, type ToolNode } from './build/tool.ts';
 export { isCall, textOf, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
+export type { Answerer } from '@agent-workflow/protos/answerer';
 export type { ModelUsage, Usage } from '@agent-workflow/protos/usage';

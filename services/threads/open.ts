@@ -7,6 +7,7 @@ import type { ClockAhead } from './api/runs.ts';
 import type { ThreadsValues } from './config.ts';
 import type { ThreadStore } from './ports/store.ts';
 import type { UnreadableText } from './record/stored-texts.ts';
+import { sweepQuestions } from './api/questions.ts';
 import { createWebhookOwners, refreshMs } from './api/webhook-owners.ts';
 import { createThreads } from './threads.ts';
 
@@ -27,6 +28,7 @@ interface OpenedThreads extends AsyncDisposable {
 
 const minuteMs = 60_000;
 const checkpointsAtOnce = 200;
+const questionsAtOnce = 200;
 /** How often one text that cannot be read is logged, in milliseconds, and of how many that is remembered. */
 const loggedEveryMs = 10 * 60_000;
 const rememberedTexts = 1000;
@@ -52,6 +54,13 @@ export function openThreads(options: OpenThreadsOptions): OpenedThreads {
   const onUnread = logFailures({ log, text: 'which owners have webhooks could not be read; it is tried again' });
   void webhookOwners.refresh().catch(onUnread);
   const refreshing = isShared ? every(refreshMs, webhookOwners.refresh, onUnread) : undefined;
+  const sweptQuestions = every(
+    sweepMs,
+    async () => {
+      while ((await sweepQuestions(store, store.now(), questionsAtOnce)) === questionsAtOnce);
+    },
+    logFailures({ log, text: 'questions that are not open any more could not be removed; the next sweep tries again' }),
+  );
   return {
     threads: createThreads({
       ...{ store, keep, webhookOwners },
@@ -59,6 +68,7 @@ export function openThreads(options: OpenThreadsOptions): OpenedThreads {
       onClockAhead: createClockLog(log),
     }),
     [Symbol.asyncDispose]: async () => {
+      await sweptQuestions[Symbol.asyncDispose]();
       await refreshing?.[Symbol.asyncDispose]();
       await sweeper?.[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();

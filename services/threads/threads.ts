@@ -23,6 +23,7 @@ import { createChanging, type Changing } from './api/changing.ts';
 import { createFileCalls } from './api/files.ts';
 import { createIdempotencyCalls, beginOrFind } from './api/idempotency.ts';
 import { createMessageCalls } from './api/messages.ts';
+import { createQuestionCalls } from './api/questions.ts';
 import { createResourceCalls } from './api/resources.ts';
 import { createThreadChangeCalls, createThreadReadCalls } from './api/threads.ts';
 import { createRunReadCalls, createRunCalls, type ClockAhead } from './api/runs.ts';
@@ -51,6 +52,7 @@ import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { eachOf } from '@agent-workflow/kit/each';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { isRetired } from './agents/routing.ts';
+import type { ResourceRecords } from './ports/resources.ts';
 import type { OpenRun, ThreadSweeps } from './ports/sweeps.ts';
 import { agentOf } from './record/head.ts';
 import { keyBytes, runBytes } from './record/row-sizes.ts';
@@ -58,6 +60,7 @@ import { requestOf } from '@agent-workflow/protos/repeats';
 import type { IdempotencyRecords } from './ports/idempotency.ts';
 import { committedIterations } from './runs/revision.ts';
 import { fromJson, toJson } from './record/json.ts';
+import { opened } from './record/question-entries.ts';
 
 /** The threads service on a store. Each decision is a pure function of one snapshot; the store makes it atomic. */
 export function createThreads({
@@ -90,6 +93,7 @@ export function createThreads({
   return {
     ...createRunCalls({ store, states, texts, changing, references, routings, declared, now, onClockAhead }),
     ...createRunReadCalls({ store, texts, now }),
+    ...createQuestionCalls({ store, now }),
     ...createGrantCalls(store),
     ...createToolRecordCalls(changing),
     ...createStateCalls({ store, states, texts, changing, references, now }),
@@ -118,7 +122,7 @@ const createGrantCalls = (store: ThreadReads): GrantCalls => ({
 });
 
 interface HistoryCallsOptions {
-  readonly store: ForkStore;
+  readonly store: ForkStore & Pick<ResourceRecords, 'putResource'>;
   readonly changing: Changing;
   readonly references: References;
   readonly texts: StoredTexts;
@@ -144,6 +148,7 @@ function createHistoryCalls({ store, changing, references, texts, now }: History
       await liveHead(store, keyOf(request));
       const { owner, newThreadId: threadId } = request;
       const made = await references.withCopy(keyOf(request), { owner, threadId }, () => forks.make(request, call));
+      for (const write of opened({ owner, threadId }, made, undefined)) await store.putResource(write);
       return toThread({ threadId, ...made });
     },
 
@@ -231,7 +236,7 @@ function createStateCalls({ store, states, texts, changing, references, now }: S
     clearState: async (request) => {
       const reads = { fields: 'all', context: true } as const;
       await changing.replyOnRequest({ key: keyOf(request), reads, method: 'clearState', request }, (snapshot) =>
-        decideClearState(request.threadId, snapshot, now()),
+        decideClearState(request, snapshot, now()),
       );
       return {};
     },

@@ -97,6 +97,7 @@ const accept: Whole<AcceptRunRequest> = {
     newestRunId: id,
     priority: 9,
     webhookJson: 'x'.repeat(sizes.webhookTarget),
+    mayAnswer: [id],
   },
 };
 
@@ -166,6 +167,7 @@ const start: Whole<StartRequest> = {
     newestRunId: id,
     priority: 9,
     webhookJson: 'x'.repeat(sizes.webhookTarget),
+    answering: { by: name, client: id, mayAnswer: [id] },
   },
 };
 

@@ -46,6 +46,7 @@ import { threadsFusedContract } from './threads-fused.ts';
 import { threadsFilesContract } from './threads-files.ts';
 import { threadsRacesContract } from './threads-races.ts';
 import { threadsOutboxContract } from './threads-outbox.ts';
+import { threadsQuestionsContract } from './threads-questions.ts';
 import { threadsResourcesContract } from './threads-resources.ts';
 import { threadsSearchContract } from './threads-search.ts';
 import { threadsRevisionsContract } from './threads-revisions.ts';
@@ -1148,4 +1149,5 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsSearchContract(test, name, open);
   threadsFoundRunsContract(test, name, open);
   threadsOutboxContract(test, name, open);
+  threadsQuestionsContract(test, name, open);
 }

@@ -59,6 +59,8 @@ async function openReplica(t: ExecutionContext): Promise<Replica> {
     },
     deleteThread: async (_request, { signal }) => answer('deleteThread', signal, {}),
     getGraph: async (_request, { signal }) => answer('getGraph', signal, graph),
+    answerQuestion: async (_request, { signal }) =>
+      answer('answerQuestion', signal, { answers: 1, quorum: 1, differs: false }),
     wait: async (_request, { signal }) => answer('wait', signal, eventOf(9, 'on_chain_end', {})),
     updateState: async (request, { signal }) => {
       replica.updates.push(request);

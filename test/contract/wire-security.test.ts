@@ -126,6 +126,7 @@ test('a token is changed while calls go on: what shows the old one and what show
 test('a stranger is refused before a stream begins', async (t) => {
   const execution = {
     start: notUsed,
+    answerQuestion: notUsed,
     wait: notUsed,
     async *follow() {
       yield { events: [] };

@@ -224,6 +224,9 @@ function createEcho(): Echo {
       starts.push(request);
       return Promise.resolve({ runId: request.runId, threadId: 't', isNewThread: true, status: 'queued' });
     },
+    answerQuestion: () => {
+      throw new ServiceError('Conflict', 'is not open');
+    },
     wait: (_request, { signal }) => {
       signal.addEventListener('abort', () => {
         fired.resolve('wait');

@@ -112,12 +112,12 @@ const rules: readonly Rule[] = [
   },
   {
     title:
-      'a graph is built and run with kit, messages, usage, traces and JSON Schema alone: it knows no service, queue nor store',
+      'a graph is built and run with kit, messages, answerers, usage, traces and JSON Schema alone: it knows no service, queue nor store',
     files: /^services\/graph\//,
     // A recorded model keeps its answers in a file; fake files have hashes.
     except: /\.test\.ts$|^test\/|^services\/graph\/testing\/(recording|fake-files)\.ts$/,
     imports:
-      /^\/(?!services\/graph\/|services\/kit\/(each|errors|ids|mark|retry|sizes|sse|warnings)$|protos\/(json-schema|message|run-trace|usage)$)|^(?!\/|node:(async_hooks|timers)|@modelcontextprotocol\/client)/,
+      /^\/(?!services\/graph\/|services\/kit\/(each|errors|ids|mark|retry|sizes|sse|warnings)$|protos\/(answerer|json-schema|message|run-trace|usage)$)|^(?!\/|node:(async_hooks|timers)|@modelcontextprotocol\/client)/,
     example: ['services/graph/run/step.ts', `import type { RunLog } from '@agent-workflow/execution/ports/log';`],
   },
   {

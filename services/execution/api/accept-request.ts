@@ -44,6 +44,7 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     multitaskStrategy: request.multitaskStrategy,
     ...(request.resumeJson ? { resume: { keys: keysOf(resume) } } : {}),
     granularity: request.granularity,
+    mayAnswer: request.answering?.mayAnswer ?? [],
     ...(agent.nodes && { nodes: agent.nodes }),
     ...(request.webhookJson !== undefined && { webhookJson: request.webhookJson }),
     ...(request.priority !== undefined && { priority: request.priority }),

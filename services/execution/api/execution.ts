@@ -18,6 +18,7 @@ import type { EndWatch } from './end-watch.ts';
 import { createFollow, createStartedRuns } from './follow.ts';
 import { createReduceByWorker } from './reduce-by-worker.ts';
 import { readPartial } from './partial.ts';
+import { createAnswerQuestion } from './answer-question.ts';
 import { createStart } from './start.ts';
 import { createFinishStop, createRunAside } from './stop.ts';
 import { createStateWriter } from './write-state.ts';
@@ -63,6 +64,7 @@ export function createExecution(options: ExecutionOptions): Execution {
       }
     },
 
+    answerQuestion: createAnswerQuestion({ threads, queue: options.queue, runAside }),
     wait,
     follow,
 

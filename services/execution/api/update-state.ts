@@ -141,6 +141,7 @@ function refuseMisfits({ fields, elsewhere }: AgentShape, values: Values, { at, 
   for (const [name, value] of Object.entries(values)) {
     const spec = Object.hasOwn(known, name) && !isHiddenField(name) ? known[name] : undefined;
     if (!spec) throw invalid([...at, name], 'is not a field of the state', 'unknown_field');
+    if (spec.callers === 'read') throw invalid([...at, name], 'is a field that callers only read', 'read_only_field');
     // The input of a reducer may have another type than its result: only the result is checked.
     const isReduced = spec.reducer !== undefined || elsewhere.reduced.has(name);
     const fault = isReduced && !areResults ? undefined : misfit(spec, value);

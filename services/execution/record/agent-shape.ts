@@ -123,10 +123,12 @@ export const describeTools = ({ tools }: CompiledGraph): Uint8Array =>
 
 const describeFields = (fields: Fields): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(allFields(fields)).map(([name, { type, description, schema, default: fallback, required }]) => [
-      name,
-      { type, description, schema, default: fallback, required },
-    ]),
+    Object.entries(allFields(fields)).map(
+      ([name, { type, description, schema, default: fallback, required, callers }]) => [
+        name,
+        { type, description, schema, default: fallback, required, callers },
+      ],
+    ),
   );
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

@@ -1,6 +1,7 @@
+import type { Answerer } from '@agent-workflow/protos/answerer';
 import type { RequestContext } from '@agent-workflow/kit/request-context';
-import type { StartRequest } from '@agent-workflow/protos/execution';
 import type { Knowledge } from '@agent-workflow/protos/knowledge';
+import type { Answering, StartRequest } from '@agent-workflow/protos/execution';
 import { fromJson } from './json.ts';
 
 /** The options of a run. Its record keeps them from acceptance to the last claim. */
@@ -24,6 +25,10 @@ export interface RunOptions {
   readonly resume?: unknown;
   /** The questions whose deadlines have begun the run, by id. Those without an answer in `resume` have no default. */
   readonly passed?: readonly { readonly id: string }[];
+  /** The questions whose callers gave answers that differ, by id. */
+  readonly differ?: readonly string[];
+  /** Who gave the answers. Absent for defaults. */
+  readonly answeredBy?: readonly Answerer[];
   /** Where the run stops until its caller lets it go on. Absent: nowhere. */
   readonly breakpoints?: Breakpoints;
   /** What the run may do in scopes of memories; absent: nothing beside what is its owner's and its agent's. */
@@ -80,7 +85,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   const { configJson, contextJson, userJson, initialStateJson, resumeJson, breakpointsJson, tools, recursionLimit } =
     request;
   const { requestJson, failsAtLimit = false, streamsSubgraphs = false, recordsInput = false } = request;
-  const { removedFromContext: removes = [] } = request;
+  const { answering, removedFromContext: removes = [] } = request;
   const parts: Uint8Array[] = [];
   let text = '{';
   const put = (name: string, json: Uint8Array | undefined): void => {
@@ -95,6 +100,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   put(',"user":', userJson);
   put(',"initialState":', initialState ? toJson(initialState) : initialStateJson);
   if (resumeJson) put(',"resume":', resumeJson);
+  if (resumeJson && answering && accepted) text += `,"answeredBy":${JSON.stringify([toAnswerer(answering, accepted)])}`;
   if (breakpointsJson) put(',"breakpoints":', breakpointsJson);
   if (requestJson) put(',"request":', requestJson);
   if (request.knowledgeJson) put(',"knowledge":', request.knowledgeJson);
@@ -114,6 +120,12 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   const rest = Buffer.from(`${text}}`);
   return parts.length === 0 ? rest : Buffer.concat([...parts, rest]);
 }
+
+const toAnswerer = ({ by, client }: Answering, { at }: Accepted): Answerer => ({
+  by,
+  at: new Date(at).toISOString(),
+  client,
+});
 
 const toJson = (value: object): Uint8Array => Buffer.from(JSON.stringify(value));
 

@@ -5,6 +5,7 @@ import { earliest, wakeTimeOf } from '@agent-workflow/graph/run/asleep';
 import { openInterrupts, type Continuation } from '@agent-workflow/graph/run/continuation';
 import { heldOutputs, mergeHeld } from '@agent-workflow/graph/run/held';
 import { readAnswers, type Interrupt } from '@agent-workflow/graph/run/interrupt';
+import { disputed } from '@agent-workflow/graph/state/answers-differ';
 import { unanswered } from '@agent-workflow/graph/state/deadline';
 import { enterGraph } from '@agent-workflow/graph/run/step';
 import { beginTogether } from '@agent-workflow/graph/run/begin-together';
@@ -151,6 +152,7 @@ async function begin({
     added,
     visits,
     answers,
+    answeredBy: runOptions.answeredBy,
     returned,
   };
 }
@@ -178,7 +180,8 @@ const isEmpty = ({ appended, next, isTakeover }: ClaimedRun, { state, size }: Th
   next.length === 0 && !isTakeover && state.context.length <= appended.length && Object.keys(size.fields).length === 0;
 
 /** What the run brings for open questions: answers, or that nobody has answered before the deadline. */
-function answersOf({ resume, passed }: RunOptions, open: readonly Interrupt[]): Answers {
+function answersOf({ resume, passed, differ }: RunOptions, open: readonly Interrupt[]): Answers {
+  if (differ) return Object.fromEntries(differ.map((id) => [id, disputed]));
   if (!passed) return readAnswers(open, resume);
   return { ...Object.fromEntries(passed.map(({ id }) => [id, unanswered])), ...(resume as Answers) };
 }

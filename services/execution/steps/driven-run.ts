@@ -3,6 +3,7 @@ import type { RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { LateCall } from '@agent-workflow/graph/run/late-call';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';
+import type { Answerer } from '@agent-workflow/protos/answerer';
 import type { ClaimedRun, RunCalls, RunReadCalls, StateCalls, ToolRecordCalls } from '@agent-workflow/protos/threads';
 import type { Usage } from '@agent-workflow/protos/usage';
 import { isAsleep, wakeTimeOf } from '@agent-workflow/graph/run/asleep';
@@ -78,12 +79,17 @@ export interface RunState {
   readonly at: number;
   /** Answers to the questions of the interrupted run before this one: for the first step. */
   readonly answers: Readonly<Record<string, unknown>> | undefined;
+  /** Who gave them. */
+  readonly answeredBy?: readonly Answerer[] | undefined;
   /** What nodes of the step returned in a run that failed in it. */
   readonly returned?: Returned | undefined;
 }
 
 /** What the nodes of a step begin with. */
-export type StepState = Pick<RunState, 'state' | 'nodes' | 'step' | 'continuation' | 'at' | 'answers' | 'returned'>;
+export type StepState = Pick<
+  RunState,
+  'state' | 'nodes' | 'step' | 'continuation' | 'at' | 'answers' | 'answeredBy' | 'returned'
+>;
 
 export const emptyDelta: Delta = { fields: {}, messages: [], mayReplace: false, removed: [] };
 

@@ -93,6 +93,7 @@ export async function runNodes(
     servicesUnder,
     continuation: runState.continuation,
     answers: runState.answers,
+    answeredBy: runState.answeredBy,
     keys: options.runOptions.retry,
     returned: runState.returned,
     onReturned: (node, result) => (returned ??= new Map()).set(node, result),

@@ -1,3 +1,4 @@
+import type { Answerer } from '@agent-workflow/protos/answerer';
 import type { Block, Message } from '@agent-workflow/protos/message';
 import type { DistanceMetric, MemoryStrategy, MemoryType } from './memory-lists.ts';
 import type { UsageReport } from '../state/usage.ts';
@@ -13,6 +14,15 @@ export interface InterruptOptions {
   readonly deadline?: number | Date | undefined;
   /** The answer where nobody has answered until the deadline: JSON, which is shown with the question. */
   readonly default?: unknown;
+  /** Names of 1 to 16 roles of the service: their callers answer the question. Absent: the owner of the thread does. */
+  readonly to?: readonly string[] | undefined;
+  /** Whether the owner of the thread may not answer, whichever roles he has. Only with `to`. */
+  readonly notOwner?: boolean | undefined;
+  /**
+   * How many callers, from 1 to 20, must give the same answer; one unless given. Where one of them gives another, `interrupt` throws an
+   * `AnswersDiffer`. Only with `to`.
+   */
+  readonly quorum?: number | undefined;
 }
 
 /** What a model must know to call a tool. */
@@ -269,6 +279,11 @@ export interface NodeContext extends RunContext {
   /** As the function `interrupt`; works also in callbacks that have lost their async context. */
   readonly interrupt: (value: unknown, options?: InterruptOptions) => unknown;
   /**
+   * Who gave the answer that `interrupt` has returned last, or the answers that differ; of several, in the order of their answers. Empty before the
+   * first, and for a default.
+   */
+  readonly answeredBy: () => readonly Answerer[];
+  /**
    * Waits so many milliseconds, from 0 to ten years. The run is stored as `sleeping` and holds no place of a worker meanwhile; then the
    * node begins again, and this same call resolves. Sleeps are matched by their order, as questions are. Await it.
    */
@@ -303,6 +318,11 @@ export interface ToolContext extends RunContext {
   readonly usage: (usage: UsageReport) => void;
   /** As the function `interrupt`; works also in callbacks that have lost their async context. */
   readonly interrupt: (value: unknown, options?: InterruptOptions) => unknown;
+  /**
+   * Who gave the answer that `interrupt` has returned last, or the answers that differ; of several, in the order of their answers. Empty before the
+   * first, and for a default.
+   */
+  readonly answeredBy: () => readonly Answerer[];
   /**
    * Waits so many milliseconds, from 0 to ten years. The run is stored as `sleeping` and holds no place of a worker meanwhile; then the
    * tool begins again, and this same call resolves. Sleeps are matched by their order, as questions are. Await it.

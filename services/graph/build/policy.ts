@@ -1,5 +1,6 @@
 import type { Backoff } from '@agent-workflow/kit/retry';
 import { isRunFailure, messageOf } from '../state/failure.ts';
+import { AnswersDiffer } from '../state/answers-differ.ts';
 import { DeadlinePassed } from '../state/deadline.ts';
 import { nameOf } from '../state/name-of.ts';
 import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
@@ -61,12 +62,14 @@ export function toBackoff({
 
 /** Whether a node is tried again after this error. */
 export function mayRetry({ retryOn = () => true }: RetryPolicy, error: unknown): boolean {
-  // The deadline has passed for every attempt.
-  if (error instanceof DeadlinePassed || (isRunFailure(error) && error.cause instanceof DeadlinePassed)) return false;
+  // The deadline has passed, and the answers differ, for every attempt.
+  if (isSettled(error) || (isRunFailure(error) && isSettled(error.cause))) return false;
   if (!isRunFailure(error)) return answerOf(retryOn, error);
   // A failure without a cause is a misuse found by the engine, which another attempt would only repeat.
   return error.code === 'NodeFailed' && error.cause !== undefined && answerOf(retryOn, error.cause);
 }
+
+const isSettled = (error: unknown): boolean => error instanceof DeadlinePassed || error instanceof AnswersDiffer;
 
 /** @throws Error when `retryOn` gives a promise, which JavaScript lets pass: it would allow every attempt, whatever it says later. */
 function answerOf(retryOn: (error: unknown) => boolean, error: unknown): boolean {

@@ -121,7 +121,10 @@ test('with a key a question is the same in other words, and another key is anoth
 });
 
 for (const [options, message] of [
-  [{ keys: 'a' }, /^node "n" failed: what interrupt\(\) is given has keys, which is none of key, deadline, default$/],
+  [
+    { keys: 'a' },
+    /^node "n" failed: what interrupt\(\) is given has keys, which is none of key, deadline, default, to, notOwner, quorum$/,
+  ],
   [
     'a',
     /^node "n" failed: what interrupt\(\) is given after the question must be an object, not (?:a string|the text|text|string)/,

@@ -1,6 +1,8 @@
+import type { Answerer } from '@agent-workflow/protos/answerer';
 import type { CallBlock } from '@agent-workflow/protos/message';
 import { nameWithin } from '../build/names.ts';
 import type { NodeOutput } from '../state/merge.ts';
+import { disputed } from '../state/answers-differ.ts';
 import { unanswered } from '../state/deadline.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { Asked, Earlier } from './question.ts';
@@ -155,6 +157,8 @@ const branchesOf = ({ branches = {} }: Continuation): readonly Branch[] => Objec
 interface Given {
   readonly continuation?: Continuation | undefined;
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
+  /** Who gave the answers. */
+  readonly answeredBy?: readonly Answerer[] | undefined;
   readonly at: number;
 }
 
@@ -167,7 +171,7 @@ type Caller = Pick<PendingInterrupt, 'node' | 'call'>;
  */
 export function givenTo(
   { node, call }: Caller,
-  { continuation, answers: given = {}, at }: Given,
+  { continuation, answers: given = {}, answeredBy: by, at }: Given,
 ): { readonly earlier: Earlier } | { readonly waits: PendingInterrupt } | { readonly sleeps: PendingSleep } {
   const isOwn = (pending: Caller): boolean => pending.node === node && pending.call === call;
   const asleep = continuation?.sleeping?.find(isOwn);
@@ -177,11 +181,11 @@ export function givenTo(
   const { open, shown, answers, asked = [], slept, key } = asking;
   if (!Object.hasOwn(given, open.id)) return { waits: asking };
   const answer = given[open.id];
-  const isPassed = answer === unanswered;
+  const [isPassed, differ] = [answer === unanswered, answer === disputed];
   return {
     earlier: {
-      answers: [...answers, isPassed ? null : answer],
-      asked: [...asked, isPassed ? { ...shown, passed: true } : shown],
+      answers: [...answers, isPassed || differ ? null : answer],
+      asked: [...asked, { ...shown, ...(isPassed && { passed: true }), ...(differ && { differ }), ...(by && { by }) }],
       ...(slept && { slept }),
       ...(key !== undefined && { key }),
     },

@@ -4,12 +4,15 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { RunFailure } from '../state/failure.ts';
 import { toJsonValue } from '../state/json-value.ts';
 import { deepFreeze } from '../state/state.ts';
+import type { Answerer } from '@agent-workflow/protos/answerer';
 import type { InterruptOptions } from '../build/context.ts';
+import { readAddressed, type Addressed } from '../state/addressed.ts';
+import { AnswersDiffer } from '../state/answers-differ.ts';
 import { DeadlinePassed, readDeadline, type Deadline } from '../state/deadline.ts';
 import { hashOf, type Asked, type Earlier } from './question.ts';
 
 /** A question that a node asked and nobody has answered. */
-export interface Interrupt extends Deadline {
+export interface Interrupt extends Deadline, Addressed {
   /** The same in every attempt at the step. */
   readonly id: string;
   /** The node that asks; for a node of a sub-graph, the node that holds the sub-graph. */
@@ -24,6 +27,8 @@ export interface InterruptScope {
   readonly node: string;
   /** Returns the answer when there is one; otherwise it throws, which ends the node. */
   readonly interrupt: (value: unknown, options?: InterruptOptions) => unknown;
+  /** Who answered the question that `interrupt` was asked last. */
+  readonly answeredBy: () => readonly Answerer[];
   /** Resolves when the time has come that `until` gives for a sleep that begins at `start`; otherwise it rejects, which ends the node. */
   readonly sleep: (until: (start: number) => number) => Promise<void>;
   /** The question without an answer. The run waits for it even when the node caught what `interrupt` threw. */
@@ -55,8 +60,9 @@ const current = (shared[scopes] ??= new AsyncLocalStorage<InterruptScope>());
  * must be JSON. With the answer the node (or the tool) runs again from its start, and this same call returns the answer.
  * Several calls in one node are answered in their order. An answer belongs to the question that was shown: where the node asks something
  * else in the same place, that is asked anew, once. With a `key` the question is the same as long as its key is, else as long as its value is.
- * What the node emitted before is dropped. With a `deadline` the run goes on by itself then, with the `default`.
+ * What the node emitted before is dropped. With a `deadline` the run goes on by itself then, with the `default`. With `to`, callers with a role answer it.
  * @throws DeadlinePassed where nobody has answered until the deadline, and the question has no default.
+ * @throws AnswersDiffer where a question has a `quorum`, and one of its callers has given another answer than those before.
  * @throws Error outside a node or tool that runs; in callbacks that have lost their async context use `ctx.interrupt`.
  */
 export function interrupt(value: unknown, options?: InterruptOptions): unknown {
@@ -100,6 +106,7 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
   let starts = earlier.slept ?? [];
   let questions = 0;
   let begun = 0;
+  let answeredBy: readonly Answerer[] = [];
   let open: OpenQuestion | undefined;
   let fault: RunFailure | undefined;
   let wakesAt = Infinity;
@@ -127,23 +134,26 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
       const own = questions++;
       const known = asked[own];
       if (known?.what === what) {
+        answeredBy = deepFreeze(known.by ?? []);
         if (known.passed) throw new DeadlinePassed();
+        if (known.differ) throw new AnswersDiffer();
         return deepFreeze(answers[own]);
       }
-      const deadline = readDeadline(options, now());
+      const about = { ...readDeadline(options, now()), ...readAddressed(options) };
       if (known?.before !== undefined) {
         fault = changedAgain(node, place, [known.before, known.number]);
         throw new Suspended(fault.message);
       }
       const number = nextNumber(asked);
       open = {
-        open: { id: `${place}/${String(number)}`, node, value, ...deadline },
+        open: { id: `${place}/${String(number)}`, node, value, ...about },
         shown: { what, number, ...(known && { before: known.number }) },
       };
       // What was asked after a question that differs was asked under another premise.
       if (known) [answers, asked] = [answers.slice(0, own), asked.slice(0, own)];
       throw suspendedBy(open.open);
     },
+    answeredBy: () => answeredBy,
     sleep: (until) => {
       const sleeping = sleep(until);
       // A node that does not wait for its sleep ends all the same and begins again then.

@@ -175,6 +175,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     ...(step.input === undefined ? {} : { input: step.input }),
     idempotencyKey,
     interrupt: scope.interrupt,
+    answeredBy: scope.answeredBy,
     ...sleepCalls(scope),
     usage: reports.usage,
     ...messages,
@@ -362,7 +363,8 @@ async function runCall(step: Step, node: string, tools: readonly Tool[], call: C
   const progress = progressIn(life, step, { node, tool: call.name });
   const reports = openUsageReports({ signal: step.run.signal, onUsage: step.onUsage });
   const { usage } = reports;
-  const calls = { interrupt: scope.interrupt, progress, usage, ...sleepCalls(scope) };
+  const { interrupt, answeredBy } = scope;
+  const calls = { interrupt, answeredBy, progress, usage, ...sleepCalls(scope) };
   const services = step.servicesUnder?.(step.run.signal, idempotencyKey);
   const context: ToolContext = { ...step.run, ...services, callId: call.id, idempotencyKey, ...calls };
   const span = step.span?.begin('tool', { name: call.name, call: call.id });

@@ -1,4 +1,5 @@
 import { idFrom } from '@agent-workflow/kit/ids';
+import type { Answerer } from '@agent-workflow/protos/answerer';
 import type { InterruptOptions } from '../build/context.ts';
 import { nameOf } from '../state/name-of.ts';
 import { refuseUnknown, requireObject } from '../state/refuse-unknown.ts';
@@ -13,6 +14,10 @@ export interface Asked {
   readonly before?: number;
   /** Set when its deadline passed without an answer, and it has no default. */
   readonly passed?: true;
+  /** Set when several were asked, and their answers differ. */
+  readonly differ?: true;
+  /** Who answered it. Absent for a default. */
+  readonly by?: readonly Answerer[];
 }
 
 /** What earlier runs of a node, or of one call of a tool node, have been given. */
@@ -31,6 +36,9 @@ const optionNames: Readonly<Record<keyof InterruptOptions, true>> = {
   key: true,
   deadline: true,
   default: true,
+  to: true,
+  notOwner: true,
+  quorum: true,
 };
 const longestKey = 256;
 

@@ -1,3 +1,4 @@
+import type { Answerer } from '@agent-workflow/protos/answerer';
 import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import type { ModelUsage } from '@agent-workflow/protos/usage';
 import type { RunContext } from '../build/context.ts';
@@ -35,6 +36,8 @@ export interface Step {
   readonly continuation?: Continuation | undefined;
   /** Answers to open interrupts, by their ids. Other ids are ignored. */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
+  /** Who gave the answers. Absent for defaults. */
+  readonly answeredBy?: readonly Answerer[] | undefined;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   /** Called with every chunk that is published before the commit. */

@@ -23,6 +23,8 @@ export interface FieldSpec<T> {
   readonly check?: StandardSchema;
   readonly default?: T;
   readonly required?: boolean;
+  /** What callers may do with it: `read` and change it, unless it is `'read'`. Nodes write it in any case. */
+  readonly callers?: 'read';
   /** Makes the new value from the current value and an update. Without a reducer an update replaces the value. Must be pure. */
   readonly reducer?: (current: T, update: T) => T;
 }
@@ -64,6 +66,7 @@ export function field(spec: unknown): Field<never> {
   // The reducer is called with values of this field only.
   const read = readStandard(spec as FieldSpec<unknown>);
   requireValidReducer(read);
+  requireValidCallers(read);
   requireValidCheck(read);
   return { spec: read };
 }
@@ -75,12 +78,19 @@ const specNames: Readonly<Record<keyof FieldSpec<unknown>, true>> = {
   check: true,
   default: true,
   required: true,
+  callers: true,
   reducer: true,
 };
 
 function requireValidReducer({ reducer }: { readonly reducer?: unknown }): void {
   if (reducer === undefined || typeof reducer === 'function') return;
   throw new Error(`the reducer of a field must be a function, not ${nameOf(reducer)}`);
+}
+
+function requireValidCallers({ callers }: { readonly callers?: unknown }): void {
+  if (callers === undefined || callers === 'read') return;
+  const given = typeof callers === 'string' ? `"${callers.slice(0, 32)}"` : nameOf(callers);
+  throw new Error(`callers of a field must be "read" or absent, not ${given}`);
 }
 
 function requireValidCheck({ check }: { readonly check?: unknown }): void {

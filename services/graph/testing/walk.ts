@@ -57,7 +57,15 @@ export interface Walked {
 type Hooks = Partial<
   Pick<
     Step,
-    'branchRecords' | 'isRemote' | 'onChunk' | 'onFault' | 'onProgress' | 'onRestart' | 'onUsage' | 'toolCallRecords'
+    | 'answeredBy'
+    | 'branchRecords'
+    | 'isRemote'
+    | 'onChunk'
+    | 'onFault'
+    | 'onProgress'
+    | 'onRestart'
+    | 'onUsage'
+    | 'toolCallRecords'
   >
 >;
 
@@ -105,6 +113,7 @@ const optionNames: Readonly<Record<keyof WalkOptions, true>> = {
   stopsAsleep: true,
   maxSteps: true,
   isRemote: true,
+  answeredBy: true,
   branchRecords: true,
   toolCallRecords: true,
   onChunk: true,

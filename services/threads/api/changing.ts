@@ -3,6 +3,7 @@ import { pruned } from '../history/retention.ts';
 import type { Reads, ThreadChanges, Decision, Snapshot } from '../ports/changes.ts';
 import type { ThreadKey } from '../ports/record.ts';
 import { fromJson, toJson } from '../record/json.ts';
+import { opened } from '../record/question-entries.ts';
 import { withExpiry } from './expiry.ts';
 import { withOutbox, type HasWebhooks } from '../runs/outbox.ts';
 
@@ -12,7 +13,8 @@ import { withOutbox, type HasWebhooks } from '../runs/outbox.ts';
  * - `changeOnRequest` looks for the request among those that were applied (`decideRepeatable`), because a caller may repeat it;
  * - `store.change` reads a snapshot, decides, writes if the thread is as it was read, and otherwise starts again;
  * - `pruned` adds to the decided change which old versions to drop;
- * - `withExpiry` adds to it when the thread expires, and `withOutbox` that runs have ended whose ends somebody waits for.
+ * - `withExpiry` adds to it when the thread expires, `withOutbox` that runs have ended whose ends somebody waits for, and `withEntries` how questions
+ *   are found that others answer.
  */
 export interface Changing {
   /** Makes a change whose repetition does no harm. */
@@ -44,11 +46,15 @@ interface ChangingOptions {
 export function createChanging({ store, now, keep, hasWebhooks }: ChangingOptions): Changing {
   const change: Changing['change'] = (key, reads, decide) =>
     store.change(key, reads, (snapshot) =>
-      withOutbox(withExpiry(pruned(decide(snapshot), keep), key, snapshot.head), {
-        owner: key.owner,
+      withEntries(
+        withOutbox(withExpiry(pruned(decide(snapshot), keep), key, snapshot.head), {
+          owner: key.owner,
+          snapshot,
+          hasWebhooks,
+        }),
+        key,
         snapshot,
-        hasWebhooks,
-      }),
+      ),
     );
 
   const changeOnRequest: Changing['changeOnRequest'] = async ({ key, reads = {}, method, request, toKept }, decide) => {
@@ -66,6 +72,14 @@ export function createChanging({ store, now, keep, hasWebhooks }: ChangingOption
       return 'made' in outcome ? outcome.made : outcome.kept;
     },
   };
+}
+
+function withEntries<T>(decision: Decision<T>, key: ThreadKey, { head }: Snapshot): Decision<T> {
+  const { change } = decision;
+  if (change?.head.addressed === undefined) return decision;
+  const entries = opened(key, change.head, head);
+  if (entries.length === 0) return decision;
+  return { ...decision, change: { ...change, resources: [...(change.resources ?? []), ...entries] } };
 }
 
 type Decide<T> = (snapshot: Snapshot) => Decision<T>;

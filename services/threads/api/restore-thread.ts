@@ -8,6 +8,7 @@ import type { Change } from '../ports/changes.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
+import { askedAnew, refuseDropping } from '../record/addressed.ts';
 import { toJson } from '../record/json.ts';
 import { dropDeadlines } from '../runs/commit.ts';
 import { versionConflict, writableHead } from '../state/write.ts';
@@ -42,6 +43,7 @@ export async function restoreThread(
     const outcome = await references.withStep(key, change?.messages ?? [], () =>
       changing.changeOnRequest({ key, method: 'restoreThread', request, toKept }, (snapshot) => {
         const now = writableHead(snapshot, key.threadId);
+        refuseDropping(key, now);
         if (now.version !== head.version) return { reply: false };
         return { ...(change && { change: { ...change, head: restoredHead(now, change) } }), reply: true };
       }),
@@ -86,6 +88,7 @@ export async function restoringChange(
     asking?.threadId === key.threadId && asking.end?.interruptsJson?.includes('"deadline":') === true;
   const after: Head = {
     ...marked(head, mark),
+    ...(mark.addressed && { addressed: askedAnew(mark.addressed) }),
     nextPosition: head.nextPosition,
     version: head.version + 1,
     updatedAt: Math.max(head.updatedAt, now),

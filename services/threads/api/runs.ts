@@ -1,9 +1,12 @@
 import type {
+  AnswerQuestionReply,
+  AnswerQuestionRequest,
   ClaimedRun,
   CommitStepReply,
   CommitStepRequest,
   RunCalls,
   State,
+  Run,
   RunReadCalls,
   AcceptRunReply,
   AcceptRunRequest,
@@ -14,15 +17,18 @@ import type { References } from '../files/references.ts';
 import { gatherUndos } from '../history/overlay.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
-import type { Head, ThreadKey } from '../ports/record.ts';
+import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
 import { agentOf } from '../record/head.ts';
 import { decidePassDeadline, questionsWithDeadline } from '../runs/deadline.ts';
 import { runOfDeadline } from '../runs/late-answer.ts';
 import type { Reads } from '../ports/changes.ts';
 import { isServiceError } from '@agent-workflow/kit/errors';
+import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
+import { decideAnswer, repeatedAnswer } from '../runs/answer-question.ts';
 import { decideAccept, refuseLate, takesPlace, undoesActive, type StartingPoint } from '../runs/accept.ts';
 import { isVersionConflict } from '../state/write.ts';
-import { decideClaim, inputIds, namesQuestion } from '../runs/claim.ts';
+import { decideClaim, inputIds } from '../runs/claim.ts';
+import { namesQuestion } from '../record/continuing.ts';
 import { decideCommit, fencedHead } from '../runs/commit.ts';
 import { decideEnd } from '../runs/commit.ts';
 import { listRunRequests } from '../runs/requests.ts';
@@ -82,6 +88,9 @@ interface Known {
 
 /** Questions that a late answer names whose runs are looked up. */
 const mostNamed = 10;
+
+/** Runs from which others go on, between a question and its answer. */
+const mostHops = 20;
 
 /** How often one change reads what it lacked: another write may come between, after which it lacks something else. */
 const mostReads = 5;
@@ -203,6 +212,31 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
     }
   };
 
+  /** The run that asks is read before: what it was given never changes. */
+  const answer = async (key: ThreadKey, request: AnswerQuestionRequest): Promise<AnswerQuestionReply> => {
+    const { interruptedRun } = await liveHead(store, key);
+    const asking = interruptedRun === undefined ? undefined : await store.getRun(key.owner, interruptedRun);
+    const { runId } = request;
+    const reads: Reads = { runs: [runId], newRun: { runId, isNew: false }, interruptedRun: true };
+    return byKnown(key, ({ routings }) =>
+      replyOnRequest({ key, reads, method: 'answerQuestion', request }, (snapshot) =>
+        decideAnswer(request, snapshot, { asking, now: now(), routings, undone: gatherUndos() }),
+      ),
+    );
+  };
+
+  /** The run that brought an answer to the question: one of those that go on from the run that asked first. */
+  const runWithAnswer = async (key: ThreadKey, id: string): Promise<RunRecord | undefined> => {
+    let runId: string | undefined = id.slice(0, Math.max(0, id.indexOf('/')));
+    for (let hops = 0; hops < mostHops && runId; hops++) {
+      const run: RunRecord | undefined = await store.getRun(key.owner, runId);
+      if (run?.threadId !== key.threadId) return undefined;
+      if (run.resume?.includes(id)) return run;
+      runId = run.resumedBy;
+    }
+    return undefined;
+  };
+
   return {
     acceptRun: (request) =>
       request.checkpointId === undefined ? accept(request) : acceptAt(request, request.checkpointId),
@@ -284,6 +318,19 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       );
     },
 
+    answerQuestion: async (request) => {
+      const key = keyOf(request);
+      refuseOver(request.answerJson.byteLength, sizes.resume, ['answer']);
+      try {
+        return await answer(key, request);
+      } catch (error) {
+        const run = isServiceError(error, 'Conflict') ? await runWithAnswer(key, request.interruptId) : undefined;
+        const reply = run && repeatedAnswer(request, run);
+        if (!reply) throw error;
+        return reply;
+      }
+    },
+
     endRun: async (request) => {
       const { threadId } = await knownRun(store, request.owner, request.runId);
       const key = { owner: request.owner, threadId };
@@ -332,7 +379,7 @@ export const createRunReadCalls = ({ store, texts, now }: RunReadCallsOptions): 
   getRun: async ({ owner, runId }) => {
     const run = await knownRun(store, owner, runId);
     const head = await liveHead(store, { owner, threadId: run.threadId });
-    return toProtoRun(owner, run, head);
+    return { ...toProtoRun(owner, run, head), ...answeredByOf(run) };
   },
 
   listRunRequests: async (request) => ({ requests: await listRunRequests(store, request) }),
@@ -363,6 +410,13 @@ export const createRunReadCalls = ({ store, texts, now }: RunReadCallsOptions): 
     return listRunTrace(store, key, request, { head, run: await knownRun(store, request.owner, request.runId) });
   },
 });
+
+/** Who gave the answers that the run brings. */
+function answeredByOf({ options }: RunRecord): Pick<Run, 'answeredByJson'> {
+  if (!Buffer.from(options.buffer, options.byteOffset, options.byteLength).includes('"answeredBy":')) return {};
+  const { answeredBy } = fromJson(options) as { readonly answeredBy?: unknown };
+  return Array.isArray(answeredBy) ? { answeredByJson: JSON.stringify(answeredBy) } : {};
+}
 
 /** A claim without the binary values of its reply, which are read from the record again. */
 interface KeptClaim extends Omit<ClaimedRun, 'appended' | 'optionsJson' | 'progressJson' | 'state'> {

@@ -13,6 +13,7 @@ import type { CheckpointRow, ThreadHistory } from '../ports/history.ts';
 import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import { agentOf, newHead, toCheckpointId } from '../record/head.ts';
 import { emptySize } from '../record/size.ts';
+import { askedAnew } from '../record/addressed.ts';
 import { isTitle } from '../record/title.ts';
 import { marked, restored } from './restore.ts';
 import { encodeUndo, markOf } from './undo.ts';
@@ -258,9 +259,10 @@ async function copyThread(
     metadata: toJson({ forked_from: { thread_id: from.threadId, checkpoint_id: checkpointId } } satisfies Origin),
     undo: encodeUndo({ mark: emptyMark, fields: [], entries: [], removed: [] }),
   };
+  const questions = head.addressed && { addressed: askedAnew(head.addressed) };
   const left = progress === undefined ? {} : { progress: withoutDeadlines(progress) };
   const title = titleUnder(overlay, source, entitled);
-  await copy.write({ fields, checkpoint }, { ...head, ...left, ...title, deleting: false });
+  await copy.write({ fields, checkpoint }, { ...head, ...left, ...title, ...questions, deleting: false });
   return copy.head();
 }
 

@@ -5,7 +5,10 @@ import type { Overlay } from './overlay.ts';
 import { encodeUndo, markOf, type Mark } from './undo.ts';
 
 /** The head with the values of the mark. */
-export function marked({ interruptedRun: _, progress: _progress, ...head }: Head, mark: Mark): Head {
+export function marked(
+  { interruptedRun: _, progress: _progress, addressed: _questions, ...head }: Head,
+  mark: Mark,
+): Head {
   return { ...head, ...mark };
 }
 

@@ -2,14 +2,14 @@ import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import type { OpenCall } from '@agent-workflow/protos/threads';
 import type { Change, Snapshot } from '../ports/changes.ts';
-import type { CheckpointInfo, Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
+import type { AddressedQuestion, CheckpointInfo, Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import { sizeAfter } from '../record/size.ts';
 import { checkpointsOf } from '../record/versions.ts';
 
 /** The values of the head before a change that a rollback or a fork restores. */
 export type Mark = Pick<
   Head,
-  'nextPosition' | 'openCalls' | 'next' | 'openInterrupts' | 'interruptedRun' | 'progress' | 'size'
+  'nextPosition' | 'openCalls' | 'next' | 'openInterrupts' | 'addressed' | 'interruptedRun' | 'progress' | 'size'
 >;
 
 /** What one change overwrote. Positions from `mark.nextPosition` on were free before it. */
@@ -127,6 +127,7 @@ export const markOf = (head: Mark): Mark => ({
   openCalls: head.openCalls,
   next: head.next,
   openInterrupts: head.openInterrupts,
+  ...(head.addressed === undefined ? {} : { addressed: head.addressed }),
   ...(head.interruptedRun === undefined ? {} : { interruptedRun: head.interruptedRun }),
   ...(head.progress === undefined ? {} : { progress: head.progress }),
   size: head.size,
@@ -142,6 +143,7 @@ interface Header {
   readonly next?: readonly string[];
   readonly asked?: readonly string[];
   readonly interrupted?: string;
+  readonly addressed?: readonly AddressedQuestion[];
   /** Bytes of all fields, and of the context. */
   readonly size: readonly [fields: number, context: number];
   /** Bytes of the progress. */
@@ -171,6 +173,7 @@ export function encodeUndo({ mark, fields, entries, removed, order, absent = non
     ...(mark.next.length === 0 ? {} : { next: mark.next }),
     ...(mark.openInterrupts.length === 0 ? {} : { asked: mark.openInterrupts }),
     ...(mark.interruptedRun === undefined ? {} : { interrupted: mark.interruptedRun }),
+    ...(mark.addressed === undefined ? {} : { addressed: mark.addressed }),
     size: [mark.size.fields, mark.size.context],
     ...(progress === undefined ? {} : { progress }),
     ...(fields.length === 0 ? {} : { fields: fields.map(([name, json]) => (json ? [name, note(json)] : [name])) }),
@@ -206,6 +209,7 @@ export function decodeUndo(bytes: Uint8Array): Undo {
       next: header.next ?? none,
       openInterrupts: header.asked ?? none,
       ...(header.interrupted === undefined ? {} : { interruptedRun: header.interrupted }),
+      ...(header.addressed === undefined ? {} : { addressed: header.addressed }),
       size: { fields: header.size[0], context: header.size[1] },
       ...progress,
     },

@@ -1,3 +1,4 @@
+import type { Answerer } from '@agent-workflow/protos/answerer';
 import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { OpenCall, RunEnd, StepTrace, StepWork } from '@agent-workflow/protos/threads';
 
@@ -58,6 +59,8 @@ export interface Head {
   readonly next: readonly string[];
   /** Ids of the questions that an interrupted run asked. */
   readonly openInterrupts: readonly string[];
+  /** Those of the questions that others than the owner answer. While a run holds the thread, those that it found. Absent: none. */
+  readonly addressed?: readonly AddressedQuestion[];
   /** Claims of the active run since its last commit. */
   readonly claims: number;
   /** What the worker stored with its last commit: of the active run, or of one that is interrupted. */
@@ -69,6 +72,22 @@ export interface Head {
    * purged.
    */
   readonly deleting: boolean;
+}
+
+/** A question that others than the owner of its thread answer. */
+export interface AddressedQuestion {
+  /** The same as among the open questions of the head. */
+  readonly id: string;
+  /** The roles that may answer it. */
+  readonly to: readonly string[];
+  /** Set where the owner may not, whichever roles he has. */
+  readonly notOwner?: true;
+  /** How many principals must give the same answer; absent: one. */
+  readonly quorum?: number;
+  readonly askedAt: number;
+  readonly deadline?: number;
+  /** The answers so far, which are all the same: their hash, and who gave them. */
+  readonly given?: { readonly hash: string; readonly by: readonly Answerer[] };
 }
 
 /** The size of a thread's state, in bytes. */

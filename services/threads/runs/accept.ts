@@ -11,7 +11,9 @@ import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
 import { agentOf, newHead } from '../record/head.ts';
 import { withTitle } from '../record/title.ts';
-import { answeredBy, claim, goneNode, matchesInterrupts, namesQuestion, waitsAtGone } from './claim.ts';
+import { refuseDropping, refusalOfRun, refuseQuorum, settling } from '../record/addressed.ts';
+import { matchesInterrupts, namesQuestion } from '../record/continuing.ts';
+import { answeredBy, claim, goneNode, waitsAtGone } from './claim.ts';
 import { endRun, withoutRun } from './commit.ts';
 import { versionConflict } from '../state/write.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
@@ -31,6 +33,8 @@ interface AcceptSnapshot extends Snapshot {
   readonly resumed: Resumed | undefined;
   readonly held: HeldCalls | undefined;
   readonly start?: StartingPoint | undefined;
+  /** The questions of others that the run answers in any case: their deadlines have passed, or all answers are there. */
+  readonly settled?: readonly string[] | undefined;
 }
 
 /** The checkpoint that a run starts from. */
@@ -64,6 +68,7 @@ export function decideAccept(
   const run = request.retryOf === undefined ? made : retryOf(request.retryOf, made, request, snapshot);
   const held = isNewThread ? callsIn(head.version, []) : snapshot.held;
   refuseLate(request, snapshot.runs.get(head.activeRun ?? ''));
+  if (snapshot.start) refuseDropping(request, head, request.mayAnswer);
   if (snapshot.start) return beginAt(snapshot.start, request, { ...snapshot, head, held }, { run, now });
   if (head.activeRun === undefined) return begin(request, { ...snapshot, head, held }, run, now);
 
@@ -176,7 +181,8 @@ function begin(
   now: number,
 ): Decision<AcceptRunReply> {
   const request = { ...given, ...settle(given, snapshot.head, { ...snapshot, snapshot }) };
-  const accepted: RunRecord = { ...newRun, answers: request.answers, hasNewInput: request.hasNewInput };
+  const allowed = refuseOthers(request, snapshot.head, newRun, snapshot.settled);
+  const accepted: RunRecord = { ...allowed, answers: request.answers, hasNewInput: request.hasNewInput };
   const free = fixFor(request, snapshot.head, snapshot.routings);
   const otherRevision = otherRevisionOf(request, free);
   if (otherRevision !== undefined) return { reply: { ...replyFor(accepted, undefined), otherRevision } };
@@ -192,7 +198,7 @@ function begin(
   // Also a run that a worker claims later is claimed here, for trial: what that claim would refuse, the acceptance refuses.
   const { change, reply, refusal } = claim({ owner, head, run, input, hasNewInput, isGoing, worker, snapshot, now });
   if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
-  if (!isClaimed) return beginQueued(request, free, servedRun(newRun, free), { now, input: given.messages, snapshot });
+  if (!isClaimed) return beginQueued(request, free, servedRun(allowed, free), { now, input: given.messages, snapshot });
   refuseUnmatched(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }
@@ -211,6 +217,23 @@ function beginAt(
   const change = restoring.value;
   if (!change) return begin(request, snapshot, run, now);
   return beginAfter({ head: restoredHead(head, change), change }, request, run, { ...snapshot, now });
+}
+
+/** The run with what it may answer of others. @throws PermissionDenied or Conflict where it answers or drops a question that it may not. */
+function refuseOthers(
+  request: AcceptRunRequest,
+  head: Head,
+  run: RunRecord,
+  settled: readonly string[] | undefined,
+): RunRecord {
+  if (head.addressed === undefined) return run;
+  const { answers, hasNewInput, resume, mayAnswer = [] } = request;
+  const continuing = { answers, hasNewInput, ...(resume && { resume: resume.keys }) };
+  const allowed = settled ?? mayAnswer;
+  const refusal = refusalOfRun(request, head, continuing, allowed);
+  if (refusal) throw refusal;
+  if (!settled) refuseQuorum(request, head, allowed, continuing);
+  return settling(run, head, allowed);
 }
 
 /** The head with the revision that serves the run of this request. */
@@ -262,10 +285,11 @@ function beginAfter(
   { now, routings, ...snapshot }: AcceptSnapshot & { readonly now: number },
 ): Decision<AcceptRunReply> {
   const request = { ...given, ...settle(given, head, { ...snapshot, snapshot }) };
+  const allowed = refuseOthers(request, head, run, snapshot.settled);
   const free = fixFor(request, head, routings);
   const otherRevision = otherRevisionOf(request, free);
   if (otherRevision !== undefined) return { reply: { ...replyFor(run, undefined), otherRevision } };
-  const begun = beginQueued(request, free, servedRun(run, free), { now, input: given.messages, snapshot });
+  const begun = beginQueued(request, free, servedRun(allowed, free), { now, input: given.messages, snapshot });
   const both = { ...change, ...begun.change };
   if (!stopped) {
     refuseLargeRestore(both, request);

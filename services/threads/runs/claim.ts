@@ -28,6 +28,8 @@ import {
   type Serving,
 } from './revision.ts';
 import { agentOf } from '../record/head.ts';
+import { refusalOfRun, settledIn } from '../record/addressed.ts';
+import { matchesInterrupts, startsAnew, unanswered, type Continuing } from '../record/continuing.ts';
 import { withKeptTools } from './kept-tools.ts';
 import type { Resumed } from './resumed.ts';
 import { atFailed, goesOn, goingOn, leftBehind, leftByEnd, pointOfRetry, refusalAtFailed } from './retry.ts';
@@ -98,6 +100,8 @@ export function decideClaim(
   if (gone !== undefined) return failed({ code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
   const atPoint = refusalAtFailed(head, settled, request.nodes);
   if (atPoint) return failed(atPoint);
+  const others = head.addressed && refusalOfRun(request, head, settled, settledIn(run));
+  if (others) return failed({ code: 'Conflict', message: others.message });
   const entering = {
     input,
     hasNewInput,
@@ -299,15 +303,6 @@ export function claim({ owner, head, run, input, hasNewInput, isGoing, worker, s
   };
 }
 
-/** Whether an answer matches the open questions: by ids, all of them open, or bare, when one question is open. */
-export function matchesInterrupts(keys: readonly string[], { openInterrupts }: Head): boolean {
-  if (keys.length > 0 && keys.every((key) => openInterrupts.includes(key))) return true;
-  return openInterrupts.length === 1 && !keys.some(namesQuestion);
-}
-
-/** Whether a key is the id of a question: it begins with its run and step. An answer to one that is not open any more is no bare answer to another. */
-export const namesQuestion = (key: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\/\d+\//.test(key);
-
 /**
  * The node at which the run would go on, when it is not among those of the graph: the agent was changed while the thread
  * waited. A new user message goes on nowhere: it begins anew.
@@ -322,15 +317,6 @@ export const waitsAtGone = (threadId: string, node: string): string =>
   `thread "${threadId}" waits at node "${node}", which the agent no longer has: send a new user message, ` +
   'or fork a checkpoint from before the question';
 
-/** What of a run decides where it begins. */
-type Continuing = Pick<RunRecord, 'answers' | 'hasNewInput'> & { readonly resume?: RunRecord['resume'] | undefined };
-
-/** Whether the run begins at the start of the graph, and not where the thread stands. */
-function startsAnew(head: Head, { answers, hasNewInput, resume }: Continuing): boolean {
-  if (!hasNewInput || resume !== undefined) return false;
-  return answers.length === 0 || unanswered(head, answers).length > 0;
-}
-
 /** The interrupted run that is answered, with the name of the run that answers it; nothing where that is on record, and where the run begins anew. */
 export function answeredBy(
   head: Head,
@@ -340,11 +326,6 @@ export function answeredBy(
   const asked = runs.get(head.interruptedRun ?? '');
   if (asked?.status !== 'interrupted' || asked.resumedBy === run.runId || startsAnew(head, run)) return {};
   return { answered: { ...asked, resumedBy: run.runId } };
-}
-
-function unanswered({ openCalls }: Head, answers: readonly string[]): readonly OpenCall[] {
-  const answered = new Set(answers);
-  return openCalls.filter(({ callId }) => !answered.has(callId));
 }
 
 interface Entry {

@@ -26,6 +26,7 @@ import { endedRetry, leftByCommit, leftByEnd, leftByStop } from './retry.ts';
 import { leaving, placeMessages, rejoins } from '../record/place.ts';
 import { withoutShownDeadlines } from '../record/json.ts';
 import { isOpen } from '@agent-workflow/protos/lists';
+import { addressedBy, openAddressed, withoutQuestions } from '../record/addressed.ts';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
 interface Fence {
@@ -87,7 +88,7 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
   refuseStep(request);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
   const removedFromContext = leaving(request.removedFromContext, messages, snapshot.entries);
-  const { progress: _, ...before } = head;
+  const { progress: _, addressed, ...before } = head;
   const stepped: Head = {
     ...before,
     version: head.version + 1,
@@ -98,6 +99,9 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
     openInterrupts: head.interruptedRun === undefined ? request.openInterrupts : head.openInterrupts,
     claims: ofInput ? head.claims : 0,
     ...progressAfter(request, head),
+    ...(end?.status === 'interrupted' && head.interruptedRun === undefined
+      ? addressedBy(end, head, at)
+      : addressed && { addressed }),
   };
   const run = withUsage(snapshot.runs.get(runId), usageJson);
   // A run that ends or sleeps leaves its worker.
@@ -223,7 +227,7 @@ export function endRun(
   { wakeAt: slept, ...run }: RunRecord,
   { end, at, left, wakeAt = end.status === 'interrupted' ? undefined : slept, ...serving }: Ending,
 ): { readonly head: Head; readonly run: RunRecord } {
-  const { progress, ...free } = withoutRun(head);
+  const { progress, addressed, ...free } = withoutRun(head);
   const [nextRun, ...queue] = head.queue;
   const interrupted = end.status === 'interrupted' ? { interruptedRun: run.runId } : {};
   const waits = end.status === 'interrupted' || head.interruptedRun !== undefined;
@@ -234,6 +238,7 @@ export function endRun(
     updatedAt: Math.max(at, head.updatedAt),
     next: waits ? head.next : [],
     openInterrupts: waits ? head.openInterrupts : [],
+    ...(waits && addressed && { addressed }),
     ...(progress !== undefined && (waits || heldMessages(progress)) ? { progress } : {}),
     ...(!waits && left),
     ...interrupted,
@@ -261,6 +266,8 @@ export function decideEnd(
   if (!head || head.deleting || !run) throw notFound(`run "${request.runId}" does not exist`);
   if (!isOpen(run.status)) {
     const reply = { status: run.status, endedNow: false };
+    const isWaiting = head.interruptedRun === run.runId && head.activeRun === undefined;
+    if (isWaiting && openAddressed(head).length > 0) return { change: dropQuestions(head, run, now), reply };
     return run.status === 'interrupted' && run.wakeAt !== undefined
       ? { change: dropDeadlines(head, run), reply }
       : { reply };
@@ -310,6 +317,12 @@ export function dropDeadlines(head: Head, { wakeAt: _, ...run }: RunRecord): Cha
       { ...run, ...(end && shown !== undefined && { end: { ...end, interruptsJson: withoutShownDeadlines(shown) } }) },
     ],
   };
+}
+
+/** Drops the questions of the run that asked, with those of others. */
+function dropQuestions(head: Head, run: RunRecord, now: number): Change {
+  const { runs } = dropDeadlines(head, run);
+  return { head: { ...withoutQuestions(head), updatedAt: Math.max(now, head.updatedAt) }, ...(runs && { runs }) };
 }
 
 /** What is kept, and the change that puts it. */

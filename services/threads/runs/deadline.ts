@@ -1,11 +1,11 @@
-import type { AcceptRunRequest, PassDeadlineReply, PassDeadlineRequest } from '@agent-workflow/protos/threads';
+import type { PassDeadlineReply, PassDeadlineRequest } from '@agent-workflow/protos/threads';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
-import { fromJson, fromQuestions, toJson } from '../record/json.ts';
+import { fromQuestions } from '../record/json.ts';
 import type { Undone } from '../history/overlay.ts';
-import { agentOf } from '../record/head.ts';
 import { decideAccept } from './accept.ts';
+import { acceptanceAsAsked } from './as-asked.ts';
 import { runOfDeadline, type PassedOptions } from './late-answer.ts';
 
 /** A question with a deadline, as the end of the run shows it that asked. */
@@ -51,8 +51,11 @@ export function decidePassDeadline(
   const until = Math.max(now, Date.parse(first.deadline));
   const due = open.filter(({ deadline }) => Date.parse(deadline) <= until);
   const { change, reply } = decideAccept(
-    acceptance(request, { head, asking, due, runId: runOfDeadline(first.id) }),
-    { ...snapshot, ...deciding, resumed: undefined, held: undefined },
+    acceptanceAsAsked(request, {
+      ...{ head, asking, runId: runOfDeadline(first.id) },
+      ...{ requestId: asking.requestId, keys: due.map(({ id }) => id), given: passedOf(due) },
+    }),
+    { ...snapshot, ...deciding, resumed: undefined, held: undefined, settled: due.map(({ id }) => id) },
     now,
   );
   if (!change) return { reply: { runId: reply.runId, isEarly: false } };
@@ -85,37 +88,7 @@ const over = (head: Head, asking: RunRecord): Decision<PassDeadlineReply> => ({
   reply: { isEarly: false },
 });
 
-interface Going {
-  readonly head: Head;
-  readonly asking: RunRecord;
-  readonly due: readonly DueQuestion[];
-  readonly runId: string;
-}
-
-/** The run goes on with what the caller of the interrupted one gave it. */
-function acceptance({ owner, threadId }: PassDeadlineRequest, { head, asking, due, runId }: Going): AcceptRunRequest {
-  const agent = agentOf(head);
-  const {
-    resume: _,
-    passed: _passed,
-    accepted: _accepted,
-    request: _request,
-    ...options
-  } = fromJson(asking.options) as PassedOptions & {
-    readonly accepted?: unknown;
-    readonly request?: unknown;
-  };
-  const given: PassedOptions = {
-    resume: Object.fromEntries(due.flatMap((one) => ('default' in one ? [[one.id, one.default]] : []))),
-    passed: due.map(({ id, deadline }) => ({ id, deadline })),
-  };
-  return {
-    ...{ owner, threadId, runId, requestId: asking.requestId },
-    ...{ messages: [], answers: [], hasNewInput: false },
-    optionsJson: toJson({ ...options, initialState: {}, ...given }),
-    multitaskStrategy: 'reject',
-    granularity: asking.granularity,
-    resume: { keys: due.map(({ id }) => id) },
-    ...(agent === undefined ? {} : { agent }),
-  };
-}
+const passedOf = (due: readonly DueQuestion[]): PassedOptions => ({
+  resume: Object.fromEntries(due.flatMap((one) => ('default' in one ? [[one.id, one.default]] : []))),
+  passed: due.map(({ id, deadline }) => ({ id, deadline })),
+});

@@ -122,8 +122,13 @@ export function goingOn(run: RunRecord, head: Head, resumed: Resumed | undefined
   return { ...run, options: toJson(options), resumes: point.run };
 }
 
-/** What a run has brought for open questions: answers, and which of them a deadline has left without one. */
-const answersOf = ({ resume, passed }: Options): Options => ({ resume, ...(passed !== undefined && { passed }) });
+/** What a run has brought for open questions: answers and who gave them, and which of them have none. */
+const answersOf = ({ resume, passed, differ, answeredBy }: Options): Options => ({
+  resume,
+  ...(passed !== undefined && { passed }),
+  ...(differ !== undefined && { differ }),
+  ...(answeredBy !== undefined && { answeredBy }),
+});
 
 const stored = (failed: FailedPoint): Pick<Head, 'progress'> => ({ progress: toJson({ visits: {}, failed }) });
 

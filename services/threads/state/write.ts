@@ -2,9 +2,10 @@ import { conflict, isServiceError, notFound, ServiceError } from '@agent-workflo
 import { answeredCalls, type Message } from '@agent-workflow/protos/message';
 import type { MessageEntry, WriteStateRequest } from '@agent-workflow/protos/threads';
 import type { Snapshot, Decision } from '../ports/changes.ts';
-import type { Head } from '../ports/record.ts';
+import type { Head, ThreadKey } from '../ports/record.ts';
 import { fromJson } from '../record/json.ts';
 import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
+import { refuseDropping } from '../record/addressed.ts';
 import { refuseManyFields, refuseMessages, refuseSummary } from '../record/bounds.ts';
 import { leaving, placeMessages, withKnownData } from '../record/place.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
@@ -63,6 +64,7 @@ export function decideWriteState(
   if (head.version !== request.expectedVersion) throw versionConflict(request.threadId);
   if (request.skipsNothing && Object.keys(request.fields).length === 0 && request.messages.length === 0)
     return { reply: { head } };
+  if (request.settles) refuseDropping(request, head);
   refuseManyFields(request.fields, inStateWrite.fields);
   refuseSummary(request.fields, ['state', 'context_summary']);
   refuseMessages(request.messages, inStateWrite.messages);
@@ -84,8 +86,9 @@ export function decideWriteState(
 }
 
 /** Clears fields and context. The snapshot holds all fields and the whole context. */
-export function decideClearState(threadId: string, snapshot: Snapshot, now: number): Decision<undefined> {
-  const before = writableHead(snapshot, threadId);
+export function decideClearState(key: ThreadKey, snapshot: Snapshot, now: number): Decision<undefined> {
+  const before = writableHead(snapshot, key.threadId);
+  refuseDropping(key, before);
   const cleared = { head: settledHead(before, now), clearState: true } as const;
   return {
     change: withCheckpoint(cleared, before, snapshot, { ...directWrite, at: now }),

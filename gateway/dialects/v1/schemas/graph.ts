@@ -485,6 +485,12 @@ export const StateSchema = objectOf('StateSchema', 'The fields of the state.', {
         described(JsonObject, 'The JSON Schema that its values must match beside the type; absent without one'),
       ),
       required: Type.Optional(flag('Whether it must have a value; absent for no')),
+      callers: Type.Optional(
+        words(['read'], {
+          description: 'What callers may do with it; absent: read and change it',
+          meanings: { read: 'callers read it, and nodes alone change it' },
+        }),
+      ),
     }),
   }),
   type: words(['object'], {

@@ -3,7 +3,7 @@ import type { OpenStatus } from '@agent-workflow/protos/lists';
 import type { OpenCall } from '@agent-workflow/protos/threads';
 import type { UndoRow } from '../../ports/changes.ts';
 import type { ThreadRow } from '../../ports/lists.ts';
-import type { Head, PlacedEntry, RunRecord } from '../../ports/record.ts';
+import type { AddressedQuestion, Head, PlacedEntry, RunRecord } from '../../ports/record.ts';
 import type { OpenRun } from '../../ports/sweeps.ts';
 import { fromList, optional, toList, toLogEntry, toRunRow, type Row } from '../../record/sql-rows.ts';
 import type { Param } from './values.ts';
@@ -63,6 +63,7 @@ export const headValues = (head: Head): Readonly<Record<string, Param>> => ({
   next: toList(head.next),
   interrupted_run: head.interruptedRun ?? null,
   open_interrupts: toList(head.openInterrupts),
+  addressed: head.addressed ? JSON.stringify(head.addressed) : null,
   claims: head.claims,
   progress: head.progress ?? null,
   field_bytes: head.size.fields,
@@ -99,10 +100,14 @@ export function toHead(row: Row): Head {
     ...optional('title', row['title'] as string | null),
     ...optional('runCount', row['run_count'] as number | null),
     ...optional('interruptedRun', row['interrupted_run'] as string | null),
+    ...addressedIn(row),
     ...optional('progress', row['progress'] as Uint8Array | null),
     size: { fields: row['field_bytes'] as number, context: row['context_bytes'] as number },
   };
 }
+
+const addressedIn = ({ addressed }: Row): Pick<Head, 'addressed'> =>
+  typeof addressed === 'string' ? { addressed: JSON.parse(addressed) as readonly AddressedQuestion[] } : {};
 
 /** The columns of a run with their values. */
 export const runValues = (run: RunRecord): Readonly<Record<string, Param>> => ({

@@ -218,4 +218,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE threads ADD COLUMN run_count bigint; ALTER TABLE runs ADD COLUMN ordinal bigint',
   // The run that answers what a run asked.
   'ALTER TABLE runs ADD COLUMN resumed_by text',
+  // The open questions that others than the owner answer: JSON.
+  'ALTER TABLE threads ADD COLUMN addressed text',
 ];

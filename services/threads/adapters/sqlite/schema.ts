@@ -224,4 +224,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE threads ADD COLUMN run_count INTEGER; ALTER TABLE runs ADD COLUMN ordinal INTEGER',
   // The run that answers what a run asked.
   'ALTER TABLE runs ADD COLUMN resumed_by TEXT',
+  // The open questions that others than the owner answer: JSON.
+  'ALTER TABLE threads ADD COLUMN addressed TEXT',
 ];

@@ -1,0 +1,9 @@
+/** Who answered a question. */
+export interface Answerer {
+  /** The id of the principal. */
+  readonly by: string;
+  /** When, as ISO 8601 in UTC. */
+  readonly at: string;
+  /** The protocol of the client: `v1`, `langgraph`, `mcp` and so on. */
+  readonly client: string;
+}

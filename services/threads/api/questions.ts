@@ -1,0 +1,202 @@
+import { cursorsByTime, type Cursors } from '@agent-workflow/kit/cursors';
+import { eachOf } from '@agent-workflow/kit/each';
+import { notFound } from '@agent-workflow/kit/errors';
+import { pageBytes } from '@agent-workflow/kit/pages';
+import type { ListQuestionsRequest, Question, QuestionCalls } from '@agent-workflow/protos/threads';
+import type { ThreadReads } from '../ports/reads.ts';
+import type { AddressedQuestion, Head, ThreadKey } from '../ports/record.ts';
+import type { ResourceKey, ResourceRecords } from '../ports/resources.ts';
+import { isAnswerable, questionIdOf } from '../record/addressed.ts';
+import { agentOf } from '../record/head.ts';
+import { defaultAgent } from '@agent-workflow/kit/agents';
+import { fromQuestions, toJson } from '../record/json.ts';
+import {
+  fromEntry,
+  ofDays,
+  ofPlace,
+  ofRole,
+  readPlace,
+  sweptAfterMs,
+  type QuestionEntry,
+  type QuestionPlace,
+} from '../record/question-entries.ts';
+
+interface QuestionCallsOptions {
+  readonly store: ThreadReads & ResourceRecords;
+  readonly now: () => number;
+}
+
+/** The most questions that one list orders, and the most days of one role that it reads. */
+const mostListed = 10_000;
+const mostDays = 400;
+/** Questions that are read together. */
+const atOnce = 16;
+/** So many stale entries, for each that it may show, are passed by one page. */
+const stalePerShown = 4;
+/** A day that has passed by so much has no new entries, in milliseconds: clocks differ. */
+const settledMs = 2 * 24 * 3_600_000;
+
+/** The calls that find questions which others than the owner of their thread answer. Each entry is checked against its thread. */
+export function createQuestionCalls({ store, now }: QuestionCallsOptions): QuestionCalls {
+  const entriesOfDay = async (role: string, day: string, limit: number): Promise<readonly Found[]> => {
+    const of = ofRole(role, day);
+    const marks = await store.listResourceMarks(of, { limit });
+    if (marks.length === 0 && now() - Date.parse(day) > settledMs)
+      await store.deleteResource({ ...ofDays(role), id: day }, 1);
+    return marks.map(({ id }) => ({ ...fromEntry(id), keys: [{ ...of, id }] }));
+  };
+
+  /** The entries of the roles, the newest days first, each question once. */
+  const entriesOf = async (roles: readonly string[]): Promise<readonly Found[]> => {
+    const found = new Map<string, Found>();
+    for (const role of new Set(roles)) {
+      for (const { id: day } of await store.listResourceMarks(ofDays(role), { limit: mostDays })) {
+        for (const one of await entriesOfDay(role, day, mostListed - found.size)) {
+          const known = found.get(one.questionId);
+          found.set(one.questionId, known ? { ...known, keys: [...known.keys, ...one.keys] } : one);
+        }
+        if (found.size >= mostListed) return [...found.values()];
+      }
+    }
+    return [...found.values()];
+  };
+
+  const read = async (questionId: string): Promise<Question | 'hidden' | undefined> => {
+    const row = await store.getResource(ofPlace(questionId));
+    return row && readQuestion(store, readPlace(row.json));
+  };
+
+  /** The question of an entry. An entry of none is removed. */
+  const checked = async ({ questionId, keys }: Found): Promise<Question | undefined> => {
+    const question = await read(questionId);
+    if (question === undefined) for (const key of keys) await store.deleteResource(key, 1);
+    return question === 'hidden' ? undefined : question;
+  };
+
+  return {
+    getQuestion: async ({ questionId }) => {
+      const question = await read(questionId);
+      if (question === undefined || question === 'hidden') throw notFound(`question "${questionId}" is not open`);
+      return question;
+    },
+
+    listQuestions: async (request) => {
+      const { roles, agent, limit, cursor } = request;
+      const { toCursor, fromCursor } = questionsCursors(request);
+      const after = cursor === undefined ? undefined : fromCursor(cursor);
+      const markOf = (entry: QuestionEntry): Mark => ({ time: timeOf(request, entry), text: entry.questionId });
+      const entries = (await entriesOf(roles))
+        .filter((entry) => agent === undefined || entry.agent === agent)
+        .filter((entry) => after === undefined || compare(markOf(entry), after) > 0)
+        .toSorted((a, b) => compare(markOf(a), markOf(b)));
+      const questions: Question[] = [];
+      let left = pageBytes;
+      let last: Found | undefined;
+      for (let from = 0; from < entries.length; from += atOnce) {
+        const some = entries.slice(from, from + atOnce);
+        const found = new Map<Found, Question | undefined>();
+        await eachOf(some, atOnce, async (entry) => {
+          found.set(entry, await checked(entry));
+        });
+        for (const entry of some) {
+          const question = found.get(entry);
+          left -= question ? bytesOf(question) : 0;
+          const isFull = question && (questions.length === limit || (questions.length > 0 && left < 0));
+          if (isFull || from >= limit * stalePerShown + atOnce)
+            return { questions, ...(last && { cursor: toCursor(markOf(last)) }) };
+          if (question) questions.push(question);
+          last = entry;
+        }
+      }
+      return { questions };
+    },
+  };
+}
+
+interface Found extends QuestionEntry {
+  /** Its entries, one of each role. */
+  readonly keys: readonly ResourceKey[];
+}
+
+/** The place of a question in the order of a list. */
+interface Mark {
+  readonly time: number;
+  readonly text: string;
+}
+
+/** Those without a deadline come last. */
+const timeOf = ({ byDeadline }: ListQuestionsRequest, { askedAt, deadline }: QuestionEntry): number =>
+  byDeadline === true ? (deadline ?? Number.MAX_SAFE_INTEGER) : askedAt;
+
+const compare = (a: Mark, b: Mark): number => a.time - b.time || (a.text < b.text ? -1 : a.text === b.text ? 0 : 1);
+
+const questionsCursors = ({ roles, agent, byDeadline = false }: ListQuestionsRequest): Cursors<Mark> =>
+  cursorsByTime(['questions', [...new Set(roles)].toSorted(), agent ?? null, byDeadline], {
+    toParts: ({ time, text }) => [time, text],
+    fromParts: (time, text) => ({ time, text }),
+  });
+
+const bytesOf = ({ valueJson, defaultJson }: Question): number =>
+  valueJson.byteLength + (defaultJson?.byteLength ?? 0) + otherBytes;
+const otherBytes = 1024;
+
+/** The question at a place: `hidden` while a run holds its thread, `undefined` when its thread does not ask it any more. */
+async function readQuestion(store: ThreadReads, place: QuestionPlace): Promise<Question | 'hidden' | undefined> {
+  const head = await store.getHead(place);
+  const addressed = head?.deleting === false ? head.addressed?.find(({ id }) => id === place.id) : undefined;
+  if (!head || !addressed) return undefined;
+  if (!isAnswerable(head, place.id)) return head.activeRun === undefined ? undefined : 'hidden';
+  const asking = await store.getRun(place.owner, head.interruptedRun ?? '');
+  const shown = fromQuestions(asking?.end?.interruptsJson).find(({ id }) => id === place.id);
+  return (
+    asking &&
+    shown &&
+    toQuestion(place, { head, addressed, runId: asking.runId, shown, counts: asking.wakeAt !== undefined })
+  );
+}
+
+interface Asked {
+  readonly head: Head;
+  readonly addressed: AddressedQuestion;
+  readonly runId: string;
+  readonly shown: ReturnType<typeof fromQuestions>[number];
+  /** Whether its deadline counts. */
+  readonly counts: boolean;
+}
+
+function toQuestion(key: ThreadKey, { head, addressed, runId, shown, counts }: Asked): Question {
+  const { id, to, notOwner = false, quorum = 1, askedAt, deadline, given } = addressed;
+  const { node } = shown as { readonly node?: unknown };
+  return {
+    ...{ questionId: questionIdOf(key, id), owner: key.owner, threadId: key.threadId, runId, interruptId: id },
+    ...{ agent: agentOf(head) ?? defaultAgent, node: typeof node === 'string' ? node : '' },
+    ...{ to, notOwner, quorum, answeredBy: given?.by.map(({ by }) => by) ?? [], askedAt },
+    valueJson: toJson(shown.value ?? null),
+    ...(deadline !== undefined && counts && { deadline }),
+    ...(counts && 'default' in shown && { defaultJson: toJson(shown.default) }),
+    ...(head.title !== undefined && { threadTitle: head.title }),
+  };
+}
+
+/** Removes the places of questions that are not open any more, with their entries, and looks at the others again in a day. */
+export async function sweepQuestions(
+  store: ThreadReads & ResourceRecords,
+  now: number,
+  limit: number,
+): Promise<number> {
+  const due = await store.listDueResources('question', { until: now, limit });
+  for (const { owner, id, version } of due) {
+    const key = { kind: 'question', owner, id } as const;
+    const row = await store.getResource(key);
+    if (row?.version !== version) continue;
+    const place = readPlace(row.json);
+    if ((await readQuestion(store, place)) !== undefined) {
+      const [next, attempt] = [version + 1, questionIdOf(place, `${place.id}/${String(version)}`)];
+      await store.putResource({ ...key, version: next, at: now, json: row.json, attempt, dueAt: now + sweptAfterMs });
+      continue;
+    }
+    for (const role of place.to) await store.deleteResource({ ...ofRole(role, place.day), id: place.entry }, 1);
+    await store.deleteResource(key, version);
+  }
+  return due.length;
+}

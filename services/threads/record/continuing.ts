@@ -1,0 +1,28 @@
+import type { OpenCall } from '@agent-workflow/protos/threads';
+import type { Head, RunRecord } from '../ports/record.ts';
+
+/** What of a run decides where it begins. */
+export type Continuing = Pick<RunRecord, 'answers' | 'hasNewInput'> & {
+  readonly resume?: RunRecord['resume'] | undefined;
+};
+
+/** Whether the run begins at the start of the graph, and not where the thread stands. */
+export function startsAnew(head: Head, { answers, hasNewInput, resume }: Continuing): boolean {
+  if (!hasNewInput || resume !== undefined) return false;
+  return answers.length === 0 || unanswered(head, answers).length > 0;
+}
+
+/** The open calls without an answer among these. */
+export function unanswered({ openCalls }: Head, answers: readonly string[]): readonly OpenCall[] {
+  const answered = new Set(answers);
+  return openCalls.filter(({ callId }) => !answered.has(callId));
+}
+
+/** Whether an answer matches the open questions: by ids, all of them open, or bare, when one question is open. */
+export function matchesInterrupts(keys: readonly string[], { openInterrupts }: Head): boolean {
+  if (keys.length > 0 && keys.every((key) => openInterrupts.includes(key))) return true;
+  return openInterrupts.length === 1 && !keys.some(namesQuestion);
+}
+
+/** Whether a key is the id of a question: it begins with its run and step. An answer to one that is not open any more is no bare answer to another. */
+export const namesQuestion = (key: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\/\d+\//.test(key);

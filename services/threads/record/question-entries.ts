@@ -1,0 +1,102 @@
+import { defaultAgent } from '@agent-workflow/kit/agents';
+import { idFrom } from '@agent-workflow/kit/ids';
+import type { Snapshot } from '../ports/changes.ts';
+import type { AddressedQuestion, Head, ThreadKey } from '../ports/record.ts';
+import type { ResourceKey, ResourceWrite } from '../ports/resources.ts';
+import { isAnswerable, openAddressed, questionIdOf } from './addressed.ts';
+import { fromJson, toJson } from './json.ts';
+
+// How questions of all owners are found by role: objects of kind `question`, whose owner is no owner of threads. They are derived
+// from the head and written with the change that opens the question; one that is stale is removed when it is read, or by the sweep.
+//
+// - owner `id:QUESTION`: where the question is. It is swept after a day, and stays while the question is open.
+// - owner `role:DAY:ROLE`: the questions of one role that were asked on one day. A day bounds the deleted rows that a list passes in Cassandra.
+// - owner `days:ROLE`: the days of a role.
+
+/** Where a question is. */
+export interface QuestionPlace extends ThreadKey {
+  /** Its id in its run. */
+  readonly id: string;
+  /** Its entry among those of its roles. */
+  readonly entry: string;
+  readonly day: string;
+  readonly to: readonly string[];
+}
+
+/** What the id of an entry says of its question. */
+export interface QuestionEntry {
+  readonly questionId: string;
+  readonly askedAt: number;
+  readonly deadline?: number;
+  readonly agent: string;
+}
+
+/** How long it takes until a place is swept, in milliseconds. */
+export const sweptAfterMs = 24 * 3_600_000;
+
+const kind = 'question';
+
+export const ofPlace = (questionId: string): ResourceKey => ({ kind, owner: `id:${questionId}`, id: questionId });
+export const ofRole = (role: string, day: string): Pick<ResourceKey, 'kind' | 'owner'> => ({
+  kind,
+  owner: `role:${day}:${role}`,
+});
+export const ofDays = (role: string): Pick<ResourceKey, 'kind' | 'owner'> => ({ kind, owner: `days:${role}` });
+
+/** The day of a time, as `2026-11-30`. */
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+const digits = 13;
+const never = 'never';
+
+const toEntry = ({ questionId, askedAt, deadline, agent }: QuestionEntry): string =>
+  [
+    String(askedAt).padStart(digits, '0'),
+    deadline === undefined ? never : String(deadline).padStart(digits, '0'),
+    questionId,
+    agent,
+  ].join('/');
+
+export function fromEntry(entry: string): QuestionEntry {
+  const [askedAt, deadline = never, questionId = '', ...agent] = entry.split('/');
+  return {
+    ...{ questionId, askedAt: Number(askedAt), agent: agent.join('/') },
+    ...(deadline !== never && { deadline: Number(deadline) }),
+  };
+}
+
+/** Where the question of a thread is. */
+const placeOf = (key: ThreadKey, { agent = defaultAgent }: Head, question: AddressedQuestion): QuestionPlace => {
+  const { id, to, askedAt, deadline } = question;
+  const { owner, threadId } = key;
+  const questionId = questionIdOf(key, id);
+  const entry = toEntry({ questionId, askedAt, agent, ...(deadline !== undefined && { deadline }) });
+  return { owner, threadId, id, to, entry, day: dayOf(askedAt) };
+};
+
+export const readPlace = (json: Uint8Array): QuestionPlace => fromJson(json) as QuestionPlace;
+
+/** The writes by which a question is found. Made again they change nothing. */
+function entriesOf(key: ThreadKey, head: Head, question: AddressedQuestion): readonly ResourceWrite[] {
+  const place = placeOf(key, head, question);
+  const { entry, day, to } = place;
+  const at = question.askedAt;
+  const write = (
+    of: Omit<ResourceWrite, 'version' | 'at' | 'attempt' | 'json'>,
+    value: object = {},
+  ): ResourceWrite => ({
+    ...{ ...of, version: 1, at, json: toJson(value) },
+    attempt: idFrom(JSON.stringify([of.owner, of.id]), 'question entry'),
+  });
+  return [
+    write({ ...ofPlace(fromEntry(entry).questionId), dueAt: at + sweptAfterMs }, place),
+    ...to.flatMap((role) => [write({ ...ofDays(role), id: day }), write({ ...ofRole(role, day), id: entry })]),
+  ];
+}
+
+/** The writes for the questions that a change opens. */
+export function opened(key: ThreadKey, head: Head, before: Snapshot['head']): readonly ResourceWrite[] {
+  return openAddressed(head)
+    .filter(({ id }) => isAnswerable(head, id) && !(before && isAnswerable(before, id)))
+    .flatMap((question) => entriesOf(key, head, question));
+}

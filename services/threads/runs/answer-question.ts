@@ -1,0 +1,105 @@
+import { conflict, notFound, type ServiceError } from '@agent-workflow/kit/errors';
+import { idFrom } from '@agent-workflow/kit/ids';
+import type { Answerer } from '@agent-workflow/protos/answerer';
+import type { AnswerQuestionReply, AnswerQuestionRequest } from '@agent-workflow/protos/threads';
+import type { RoutingsByAgent } from '../agents/routings.ts';
+import type { Undone } from '../history/overlay.ts';
+import type { Decision, Snapshot } from '../ports/changes.ts';
+import type { AddressedQuestion, Head, RunRecord } from '../ports/record.ts';
+import { isAnswerable, openAddressed, questionIdOf } from '../record/addressed.ts';
+import { fromJson } from '../record/json.ts';
+import { decideAccept } from './accept.ts';
+import { acceptanceAsAsked } from './as-asked.ts';
+
+interface Answering {
+  readonly now: number;
+  readonly routings: RoutingsByAgent;
+  readonly undone: Undone;
+  /** The run that asks, which may be one of the thread that this one was forked from. Absent: none does. */
+  readonly asking: RunRecord | undefined;
+}
+
+/** Two answers are the same when their hashes are: of their JSON, whatever the order of its members. */
+const hashOfAnswer = (json: Uint8Array): string => idFrom(canonical(fromJson(json)), 'answer');
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_name, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+
+/**
+ * Notes one answer. The one that completes the quorum brings it to the node; one that differs from those before ends the question, and the node
+ * learns that they differ: no answer reaches it that fewer than the quorum gave.
+ */
+export function decideAnswer(
+  request: AnswerQuestionRequest,
+  snapshot: Snapshot,
+  { asking, now, ...deciding }: Answering,
+): Decision<AnswerQuestionReply> {
+  const { head } = snapshot;
+  if (!head || head.deleting) throw notFound(`thread "${request.threadId}" does not exist`);
+  const hash = hashOfAnswer(request.answerJson);
+  const question = openAddressed(head).find(({ id }) => id === request.interruptId);
+  if (!question || !asking || head.interruptedRun !== asking.runId || !isAnswerable(head, question.id))
+    throw closed(request);
+  const { quorum = 1, given } = question;
+  const differs = given !== undefined && given.hash !== hash;
+  if (given?.by.some(({ by }) => by === request.by)) {
+    if (differs) throw conflict(`"${request.by}" has given another answer to question "${shownId(request)}" already`);
+    return { reply: { answers: given.by.length, quorum, differs: false } };
+  }
+  const by: readonly Answerer[] = [
+    ...(given?.by ?? []),
+    { by: request.by, at: new Date(now).toISOString(), client: request.client },
+  ];
+  const reply = { answers: differs ? by.length - 1 : by.length, quorum, differs };
+  if (!differs && by.length < quorum)
+    return { change: { head: withAnswers(head, { ...question, given: { hash, by } }) }, reply };
+  const { id } = question;
+  const brought = differs ? { resume: {}, differ: [id] } : { resume: { [id]: fromJson(request.answerJson) } };
+  const accepted = decideAccept(
+    acceptanceAsAsked(request, {
+      ...{ head, asking, runId: request.runId, requestId: request.requestId, keys: [id] },
+      given: { ...brought, answeredBy: by },
+    }),
+    { ...snapshot, ...deciding, resumed: asking, held: undefined, settled: [id] },
+    now,
+  );
+  const { agent, revision } = accepted.change?.head ?? head;
+  return {
+    ...(accepted.change && { change: accepted.change }),
+    reply: {
+      ...{ ...reply, runId: accepted.reply.runId },
+      ...(agent === undefined ? {} : { agent }),
+      ...(revision === undefined ? {} : { revision }),
+    },
+  };
+}
+
+const withAnswers = (head: Head, question: AddressedQuestion): Head => ({
+  ...head,
+  addressed: (head.addressed ?? []).map((one) => (one.id === question.id ? question : one)),
+});
+
+/** The reply to the last answer, where `run` is what it began and this is the same answer again; `undefined` for any other. */
+export function repeatedAnswer(
+  { by, interruptId, answerJson }: AnswerQuestionRequest,
+  { runId, options }: Pick<RunRecord, 'runId' | 'options'>,
+): AnswerQuestionReply | undefined {
+  const { answeredBy = [], resume } = fromJson(options) as {
+    readonly answeredBy?: readonly Answerer[];
+    readonly resume?: unknown;
+  };
+  if (!answeredBy.some((one) => one.by === by) || typeof resume !== 'object' || resume === null) return undefined;
+  const brought = Object.entries(resume).find(([id]) => id === interruptId);
+  if (!brought || idFrom(canonical(brought[1]), 'answer') !== hashOfAnswer(answerJson)) return undefined;
+  return { answers: answeredBy.length, quorum: answeredBy.length, differs: false, runId };
+}
+
+const shownId = (request: AnswerQuestionRequest): string => questionIdOf(request, request.interruptId);
+
+/** The question is not one that the thread waits to be answered. */
+const closed = (request: AnswerQuestionRequest): ServiceError =>
+  conflict(`question "${shownId(request)}" is not open: it was answered, or its thread has gone on`);
