@@ -12,7 +12,7 @@ import type { Authorize } from './http/access.ts';
 import { createSubjectOf } from './middleware/subject.ts';
 import { createFireDue, type ScheduledRun } from './schedules/fire.ts';
 
-interface ScheduleSweepOptions extends Pick<Services, 'threads' | 'execution' | 'memory' | 'tools'> {
+interface ScheduleSweepOptions extends Pick<Services, 'threads' | 'execution' | 'memory' | 'tools' | 'access'> {
   readonly config: { readonly CALL_TIMEOUT_MS: number };
   /** Absent: every caller may do everything. */
   readonly authorize?: Authorize | undefined;
@@ -56,7 +56,7 @@ const onThread = (run: ScheduledRun['run'], threadId: string): RunOrder =>
 /** Each replica that fires the slot makes the same run of it, with the same ids. */
 const toRun = (
   { owner, user, run, terms, runId, threadId, now }: ScheduledRun,
-  services: Pick<Services, 'tools' | 'secured' | 'threads'>,
+  services: Pick<Services, 'tools' | 'secured' | 'threads' | 'access'>,
   call: Call,
 ): ReturnType<typeof toStartRequest> =>
   toStartRequest(

@@ -9,7 +9,10 @@ export const ownScope = 'own';
 /** What the runs of an agent share. */
 export const scopeOfAgent = (agent: string): string => `agent:${agent}`;
 
-const scopeText = new RegExp(`^(own|(agent|shared):${agentNamePattern.slice(1, -1)})$`, 'u');
+/** How scopes are written, as a regular expression. */
+export const scopePattern = `^(own|(agent|shared):${agentNamePattern.slice(1, -1)})$`;
+
+const scopeText = new RegExp(scopePattern, 'u');
 
 /** Whether a text names a scope. */
 export const isScope = (text: string): boolean => scopeText.test(text);

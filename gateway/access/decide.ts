@@ -111,7 +111,7 @@ export const checks: Checks = {
  */
 export function decideBy({ question, admin, knowledge }: Checks) {
   return (rules: AccessRules, caller: Caller, request: AccessRequest): boolean => {
-    if (!rules.signsIn) return inTheOpen(caller, request);
+    if (!rules.signsIn) return inTheOpen(rules, caller, request);
     switch (request.kind) {
       case 'question':
         return holds(question, { rules, caller, request });
@@ -126,15 +126,15 @@ export function decideBy({ question, admin, knowledge }: Checks) {
 /** Whether a caller may do what the request says, which is about things that are not only their own. */
 export const decide = decideBy(checks);
 
-/** Where nobody signs in, all callers are one owner: every question to that owner's runs, and all knowledge, is theirs. */
-function inTheOpen(caller: Caller, request: AccessRequest): boolean {
+/** Where nobody signs in, all callers are one owner: every question to that owner's runs, and all knowledge that is declared, is theirs. */
+function inTheOpen(rules: AccessRules, caller: Caller, request: AccessRequest): boolean {
   switch (request.kind) {
     case 'question':
       return caller.owner === request.owner;
     case 'admin':
       return false;
     case 'knowledge':
-      return true;
+      return request.scope === 'own' || request.scope.startsWith('agent:') || rules.knowledge.has(request.scope);
   }
 }
 

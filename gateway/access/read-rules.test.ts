@@ -17,7 +17,10 @@ const whole = {
     root: { is: 'admin' },
     staff: { is: 'user' },
   },
-  knowledge: { handbook: { read: ['*'], write: ['root', 'approver'] }, 'agent:refunds': { write: ['staff'] } },
+  knowledge: {
+    handbook: { read: ['*'], write: ['root', 'approver'] },
+    'agent:refunds': { write: ['staff', 'agent:loader'] },
+  },
 };
 
 test('without access nobody has a role', (t) => {
@@ -34,7 +37,7 @@ test('roles, their claim and the scopes of knowledge are read as they are writte
     [...rules.knowledge],
     [
       ['shared:handbook', whole.knowledge.handbook],
-      ['agent:refunds', { read: [], write: ['staff'] }],
+      ['agent:refunds', { read: [], write: ['staff', 'agent:loader'] }],
     ],
   );
   t.deepEqual(read({}).claims, [['roles'], ['role']]);
@@ -71,6 +74,7 @@ const faults: readonly (readonly [access: unknown, message: RegExp])[] = [
   [{ roles: { a: { is: 'boss' } } }, /access\.roles\.a\.is must be one of .*, not "boss"/],
   [{ roles: { admin: { is: 'user' } } }, /access\.roles\.admin\.is must be "admin"/],
   [{ roles: { '*': { is: 'user' } } }, /must have a name/],
+  [{ roles: { 'agent:refunds': { is: 'user' } } }, /must have a name/],
   [{ roles: { 'a\u200b': { is: 'user' } } }, /must have a name/],
   [{ roles: { a: { is: 'admin', reads: 'contents' } } }, /access\.roles\.a has the unknown key "reads"/],
   [
@@ -88,6 +92,11 @@ const faults: readonly (readonly [access: unknown, message: RegExp])[] = [
   [{ knowledge: { a: { reads: [] } } }, /access\.knowledge\.a has the unknown key "reads"/],
   [{ knowledge: { a: { read: ['nobody'] } } }, /access\.knowledge\.a\.read must list names of access\.roles/],
   [{ knowledge: { a: { write: '*' } } }, /access\.knowledge\.a\.write must be a list/],
+  [{ knowledge: { a: { read: ['agent:A b'] } } }, /access\.knowledge\.a\.read must list names/],
+  [
+    { knowledge: Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`s${String(at)}`, {}])) },
+    /access\.knowledge must have at most 64 members, not 65/,
+  ],
 ];
 
 for (const [access, message] of faults) {

@@ -1,7 +1,8 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { defaultAgent, isAgentName } from '@agent-workflow/kit/agents';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { ServiceFile } from '@agent-workflow/runtime/service-file';
-import { levels, noRoles, type AccessRules, type KnowledgeRule, type Level, type Role } from './rules.ts';
+import { agentListed, levels, noRoles, type AccessRules, type KnowledgeRule, type Level, type Role } from './rules.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -26,7 +27,7 @@ export function readRules(file: Pick<ServiceFile, 'access' | 'auth' | 'agent' | 
     claims: readClaim(claim),
     roles: known,
     knowledge: new Map(
-      membersOf('access.knowledge', knowledge).map(([name, rule]) => readKnowledge(name, rule, listable)),
+      membersOf('access.knowledge', knowledge, sizes.scopes).map(([name, rule]) => readKnowledge(name, rule, listable)),
     ),
     signsIn,
   };
@@ -47,8 +48,8 @@ function readClaim(claim: unknown): AccessRules['claims'] {
 
 function readRole(name: string, role: unknown, known: ReadonlySet<string> | undefined): Role {
   const field = `access.roles.${name}`;
-  if (!isText(name) || name === '*')
-    throw fault(field, 'must have a name of 1 to 128 visible characters, not "*"', name);
+  if (!isText(name) || name === '*' || agentListed(name) !== undefined)
+    throw fault(field, 'must have a name of 1 to 128 visible characters, not "*" or "agent:NAME"', name);
   const { is } = fieldsOf(field, role, ['is', 'agents', 'nodes', 'reads']);
   if (!isLevel(is)) throw fault(`${field}.is`, `must be one of ${levels.join(', ')}`, is);
   if (isLevel(name) && name !== is) throw fault(`${field}.is`, `must be "${name}", as the role has that name`, is);
@@ -85,16 +86,16 @@ function readApprover(field: string, role: unknown, known: ReadonlySet<string> |
 /** A scope has the name of what is shared, or `agent:` and the name of an agent. */
 function readKnowledge(name: string, rule: unknown, listable: ReadonlySet<string>): readonly [string, KnowledgeRule] {
   const field = `access.knowledge.${name}`;
-  if (!isAgentName(name.startsWith('agent:') ? name.slice('agent:'.length) : name))
+  if (!isAgentName(agentListed(name) ?? name))
     throw fault(field, 'must have a name of 1 to 63 of a-z, 0-9 and "-", the first a letter, or agent:NAME', name);
   const { read = [], write = [] } = fieldsOf(field, rule, ['read', 'write']);
   const listOf = (list: unknown, action: string): readonly string[] =>
     textsOf(`${field}.${action}`, list).map((listed) => {
-      if (listable.has(listed)) return listed;
-      throw fault(`${field}.${action}`, 'must list names of access.roles, levels or "*"', listed);
+      if (listable.has(listed) || isAgentName(agentListed(listed) ?? '')) return listed;
+      throw fault(`${field}.${action}`, 'must list names of access.roles, levels, "*" or agent:NAME', listed);
     });
   return [
-    name.startsWith('agent:') ? name : `shared:${name}`,
+    agentListed(name) === undefined ? `shared:${name}` : name,
     { read: listOf(read, 'read'), write: listOf(write, 'write') },
   ];
 }
@@ -111,11 +112,11 @@ function fieldsOf(field: string, value: unknown, known: readonly string[]): Fiel
   );
 }
 
-function membersOf(field: string, value: unknown): readonly (readonly [string, unknown])[] {
+function membersOf(field: string, value: unknown, most = mostNames): readonly (readonly [string, unknown])[] {
   if (value === undefined) return [];
   if (!isObject(value)) throw fault(field, 'must be an object', value);
   const members = Object.entries(value);
-  if (members.length > mostNames) throw fault(field, `must have at most ${String(mostNames)} members`, members.length);
+  if (members.length > most) throw fault(field, `must have at most ${String(most)} members`, members.length);
   return members;
 }
 

@@ -14,7 +14,10 @@ export type Role =
   /** Without `reads` contents are masked. */
   | { readonly is: 'operator'; readonly reads?: 'contents' };
 
-/** Who reads and writes a scope of knowledge: names of roles, levels, and `*` for every signed-in caller. Who writes also reads. */
+/**
+ * Who reads and writes a scope of knowledge: names of roles, levels, `*` for every signed-in caller, and `agent:NAME` for the runs of an agent,
+ * whoever starts them. Who writes also reads.
+ */
 export interface KnowledgeRule {
   readonly read: readonly string[];
   readonly write: readonly string[];
@@ -30,6 +33,12 @@ export interface AccessRules {
   /** Whether callers authenticate. Where they do not, all are one owner, to whom no question is foreign. */
   readonly signsIn: boolean;
 }
+
+const agentPrefix = 'agent:';
+
+/** The agent whose runs an entry of a list stands for; `undefined` for one of callers. */
+export const agentListed = (listed: string): string | undefined =>
+  listed.startsWith(agentPrefix) ? listed.slice(agentPrefix.length) : undefined;
 
 /** Nobody has a role. */
 export const noRoles: AccessRules = { claims: [], roles: new Map(), knowledge: new Map(), signsIn: true };

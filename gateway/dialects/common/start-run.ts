@@ -7,6 +7,7 @@ import { idText } from '@agent-workflow/protos/message';
 import { newerRun } from '@agent-workflow/protos/refusals';
 import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
 import type { Run } from '@agent-workflow/protos/threads';
+import { knowledgeOfRun } from '../../access/knowledge.ts';
 import { getAssistant } from '../../assistants/index.ts';
 import type { EndpointRequest } from '../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../http/fields.ts';
@@ -59,7 +60,7 @@ function atPlaceOfTool(error: unknown, input: Declaring): unknown {
 
 type Starting = Pick<
   EndpointRequest<unknown, RunOrder>,
-  'input' | 'owner' | 'user' | 'agent' | 'requestId' | 'newId' | 'idempotency' | 'at' | 'call'
+  'input' | 'owner' | 'user' | 'roles' | 'agent' | 'requestId' | 'newId' | 'idempotency' | 'at' | 'call'
 >;
 
 interface Starts {
@@ -76,9 +77,9 @@ interface Starts {
 
 /** The body of invoke, stream and `POST /v1/runs`, and what a schedule keeps of one, as a run to start. */
 export async function toStartRequest(
-  { input, owner, user, agent, requestId, newId, idempotency, at, call }: Starting,
+  { input, owner, user, roles = [], agent, requestId, newId, idempotency, at, call }: Starting,
   { granularity, terms = {}, webhookIsChecked, newestRunId, awaitEndMs }: Starts,
-  { tools: toolStore, secured, threads }: Pick<Services, 'tools' | 'secured' | 'threads'>,
+  { tools: toolStore, secured, threads, access }: Pick<Services, 'tools' | 'secured' | 'threads' | 'access'>,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
   const thread = config && threadOf(config);
@@ -123,6 +124,7 @@ export async function toStartRequest(
     ...(input.webhook && { webhookJson: webhookJsonOf(input.webhook) }),
     ...(input.priority !== undefined && input.priority > 0 && { priority: input.priority }),
     ...(user && { userJson: jsonBytes(user) }),
+    ...(access.knowledge.size > 0 && { knowledgeJson: jsonBytes(knowledgeOfRun(access, { owner, roles })) }),
     ...termsOf(terms),
     ...(webhookIsChecked && { webhookIsChecked }),
     ...(newestRunId !== undefined && { newestRunId }),

@@ -1,13 +1,22 @@
+import { eachOf } from '@agent-workflow/kit/each';
+import { canBeRetried } from '@agent-workflow/kit/errors';
 import { userIdOf } from '@agent-workflow/kit/ids';
+import type { KnowledgeAction } from '@agent-workflow/protos/knowledge';
 import type { MemoryType } from '@agent-workflow/protos/lists';
 import type { MemoryItem, Selection } from '@agent-workflow/protos/memory';
 import { idText, readTime } from '@agent-workflow/protos/message';
+import { ownScope } from '@agent-workflow/protos/scopes';
+import { openScope } from '../../../access/knowledge.ts';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { invalidAt } from '../../../http/fields.ts';
 import { jsonText, timeText, jsonBytes, jsonObject } from '../../../http/json.ts';
 import * as examples from '../examples/memories.ts';
 import { maxLimit, Done } from '../schemas/common.ts';
 import {
   type MemoryConfig,
   StoredMemory,
+  StoredMemories,
+  StoreMemories,
   StoreMemory,
   FoundMemories,
   SearchMemories,
@@ -23,6 +32,8 @@ import {
 } from '../schemas/memories.ts';
 import { endpoint } from './common/endpoint.ts';
 import { nextPage, pageOf } from './common/page.ts';
+import { partRefusal } from '../replies/envelope.ts';
+import type { Services } from '../../common/services.ts';
 
 /** Memories as a JSON array of MemoryResult. */
 const memoriesText = (items: readonly MemoryItem[], owner: string): string =>
@@ -33,8 +44,21 @@ const memoryText = (item: MemoryItem, owner: string): string =>
   `{"id":${JSON.stringify(item.memoryId)},"content":${JSON.stringify(item.content)},"score":${String(item.score)},` +
   `"memory_type":${JSON.stringify(item.memoryType)},"category":${JSON.stringify(item.category)},` +
   `"metadata":${jsonText(item.metadataJson)},"vector":${jsonText(item.vectorJson)},` +
-  `"user_id":${JSON.stringify(userIdOf(owner) ?? '')},"thread_id":${JSON.stringify(item.threadId)},"timestamp":${timeText(item.timestamp)}` +
-  `${item.expiresAt === undefined ? '' : `,"expires_at":${timeText(item.expiresAt)}`}}`;
+  `"user_id":${JSON.stringify(item.scope === undefined ? (userIdOf(owner) ?? '') : '')},"thread_id":${JSON.stringify(item.threadId)},"timestamp":${timeText(item.timestamp)}` +
+  `${item.expiresAt === undefined ? '' : `,"expires_at":${timeText(item.expiresAt)}`}` +
+  `${item.scope === undefined ? '' : `,"scope":"${item.scope}"`}}`;
+
+/** Who asks, and by which rules what is not theirs is decided. */
+type Asking = Pick<EndpointRequest, 'owner' | 'roles'>;
+
+/** The scope of a request, as the memory service takes it: see {@link openScope}. */
+const scopeOf = (
+  { owner, roles = [] }: Asking,
+  { access }: Pick<Services, 'access'>,
+  scope: string | undefined,
+  action: KnowledgeAction,
+): { readonly scope?: string } =>
+  scope === undefined || scope === ownScope ? {} : openScope(access, { owner, roles }, { scope, action });
 
 /** The thread that `config` names, as the memory service takes it. */
 const threadOf = (config: MemoryConfig | undefined): { threadId?: string } =>
@@ -86,15 +110,58 @@ export const storeMemory = endpoint({
   access: { resource: 'store', action: 'write' },
   input: StoreMemory,
   reply: StoredMemory,
-  handle: async ({ input, owner, newId, call }, { memory }) => {
-    const { memory_type: memoryType, metadata = {} } = input;
-    const [content, category] = [input.content.toWellFormed(), input.category.toWellFormed()];
-    const memoryId = newId('memory');
-    const request = { owner, memoryId, content, category, memoryType, metadataJson: jsonBytes(metadata) };
-    const dedupe = input.options?.dedupe === true;
-    const given = { ...threadOf(input.config), ...timesOf(input), ...(dedupe && { dedupe }) };
-    const stored = await memory.store({ ...request, ...given }, call());
-    return jsonObject({ memory_id: JSON.stringify(stored.memoryId) });
+  handle: async (request, services) => jsonObject(await storeOne(request, request.input, services)),
+});
+
+/** Stores one memory, and says its id. */
+async function storeOne(
+  request: Pick<EndpointRequest, 'owner' | 'roles' | 'newId' | 'call'>,
+  input: StoreMemory,
+  services: Pick<Services, 'memory' | 'access'>,
+): Promise<Record<string, string>> {
+  const { memory_type: memoryType, metadata = {}, key, config } = input;
+  const scope = scopeOf(request, services, input.scope, 'write');
+  if (scope.scope !== undefined && config?.thread_id !== undefined)
+    throw invalidAt(['body', 'config', 'thread_id'], 'must be absent: what is shared belongs to no thread');
+  const [content, category] = [input.content.toWellFormed(), input.category.toWellFormed()];
+  const memoryId = request.newId('memory');
+  const kept = { owner: request.owner, memoryId, content, category, memoryType, metadataJson: jsonBytes(metadata) };
+  const dedupe = input.options?.dedupe === true;
+  const naming = { ...(key !== undefined && { key: key.toWellFormed() }), ...(dedupe && { dedupe }) };
+  const given = { ...threadOf(config), ...timesOf(input), ...naming, ...scope };
+  const { memoryId: stored, isNew } = await services.memory.store({ ...kept, ...given }, request.call());
+  return { memory_id: JSON.stringify(stored), ...(isNew !== undefined && { created: String(isNew) }) };
+}
+
+/** Memories that are stored at the same time: the embedder takes several texts in one request. */
+const storedAtOnce = 16;
+
+/** Stores several memories, each as {@link storeMemory} does. A refusal concerns its memory alone. */
+export const storeMemories = endpoint({
+  name: 'storeMemories',
+  tag: 'memories',
+  summary: 'Store several memories',
+  description:
+    'Stores up to 100 memories, each as `POST /v1/store/memories` would. One that is refused stands in the reply with its `error` and holds up no other; a body that does not fit the schema is refused as a whole. With an `Idempotency-Key` a memory that could not be stored for the moment makes the whole request 503, and the same request again stores those that are missing.',
+  example: examples.storeMemories,
+  method: 'POST',
+  path: '/v1/store/memories/batch',
+  access: { resource: 'store', action: 'write' },
+  input: StoreMemories,
+  reply: StoredMemories,
+  handle: async (request, services) => {
+    const { memories } = request.input;
+    const replies: string[] = [];
+    await eachOf([...memories.entries()], storedAtOnce, async ([index, input]) => {
+      const newId = (what: string): string => request.newId(`${String(index)} ${what}`);
+      try {
+        replies[index] = jsonObject(await storeOne({ ...request, newId }, input, services));
+      } catch (thrown) {
+        if (request.idempotency.onceKey !== undefined && canBeRetried(thrown)) throw thrown;
+        replies[index] = JSON.stringify({ error: partRefusal(thrown, ['memories', index]) });
+      }
+    });
+    return jsonObject({ memories: `[${replies.join(',')}]` });
   },
 });
 
@@ -110,9 +177,11 @@ export const searchMemories = endpoint({
   access: { resource: 'store', action: 'read' },
   input: SearchMemories,
   reply: FoundMemories,
-  handle: async ({ input, owner, call, addReplyMetadata }, { memory }) => {
+  handle: async ({ input, owner, roles, call, addReplyMetadata }, services) => {
+    const scopes = input.scopes?.map((scope) => scopeOf({ owner, roles }, services, scope, 'read').scope ?? ownScope);
     const request = {
       owner,
+      ...(scopes && { scopes }),
       query: input.query.toWellFormed(),
       selection: selectionOf(input),
       limit: Math.min(input.limit, maxLimit),
@@ -122,7 +191,7 @@ export const searchMemories = endpoint({
       maxTokens: input.max_tokens,
       ...(input.options && { optionsJson: jsonBytes(input.options) }),
     };
-    const { results, incompleteSince } = await memory.search(request, call());
+    const { results, incompleteSince } = await services.memory.search(request, call());
     if (incompleteSince !== undefined) {
       addReplyMetadata({ incomplete_since: new Date(incompleteSince).toISOString() });
     }
@@ -144,10 +213,16 @@ export const listMemories = endpoint({
   access: { resource: 'store', action: 'read' },
   input: ListMemories,
   reply: MemoryList,
-  handle: async ({ input, owner, call }, { memory }) => {
-    const list = await memory.list({ owner, selection: selectionOf(input), ...pageOf(input) }, call());
+  handle: async (request, services) => {
+    const { input, owner, call } = request;
+    const scope = scopeOf(request, services, input.scope, 'read');
+    const asked = { owner, selection: selectionOf(input), ...pageOf(input), ...scope };
+    const list = await services.memory.list(asked, call());
     return jsonObject({
-      memories: memoriesText(list.memories, owner),
+      memories: memoriesText(
+        list.memories.map((item) => ({ ...item, ...scope })),
+        owner,
+      ),
       total: String(list.total),
       ...nextPage(list.cursor),
     });
@@ -170,14 +245,17 @@ export const forgetMemories = endpoint({
   access: { resource: 'store', action: 'delete' },
   input: ForgetMemories,
   reply: Forgotten,
-  handle: async ({ input, owner, idempotency, call, addReplyMetadata }, { memory }) => {
+  handle: async (request, services) => {
+    const { input, owner, idempotency, call, addReplyMetadata } = request;
+    const scope = scopeOf(request, services, input.scope, 'write');
     const selection = selectionOf(input);
     const all = input.options?.all === true;
     if (!all && Object.keys(selection).length === 0) {
       addReplyMetadata({ message: nothingSelected });
       return JSON.stringify({ ...reply([], 0), message: nothingSelected });
     }
-    const { memoryIds, deletedCount } = await memory.forget({ owner, selection, all, ...idempotency }, call());
+    const forgetting = { owner, selection, all, ...scope, ...idempotency };
+    const { memoryIds, deletedCount } = await services.memory.forget(forgetting, call());
     return JSON.stringify(reply(memoryIds, deletedCount ?? memoryIds.length));
   },
 });
@@ -202,9 +280,11 @@ export const getMemory = endpoint({
   params: MemoryParams,
   input: MemoryInput,
   reply: OneMemory,
-  handle: async ({ owner, params, call }, { memory }) => {
-    const item = await memory.get({ owner, memoryId: params.memory_id }, call());
-    return jsonObject({ memory: memoryText(item, owner) });
+  handle: async (request, services) => {
+    const { owner, params, input, call } = request;
+    const scope = scopeOf(request, services, input.scope, 'read');
+    const item = await services.memory.get({ owner, memoryId: params.memory_id, ...scope }, call());
+    return jsonObject({ memory: memoryText({ ...item, ...scope }, owner) });
   },
 });
 
@@ -221,18 +301,21 @@ export const updateMemory = endpoint({
   params: MemoryParams,
   input: UpdateMemory,
   reply: UpdatedMemory,
-  handle: async ({ params, input, owner, idempotency, call }, { memory }) => {
+  handle: async (request, services) => {
+    const { params, input, owner, idempotency, call } = request;
+    const scope = scopeOf(request, services, input.scope, 'write');
     const metadata = input.metadata && { metadataJson: jsonBytes(input.metadata) };
-    const request = {
+    const change = {
       owner,
+      ...scope,
       memoryId: params.memory_id,
       content: input.content.toWellFormed(),
       ...metadata,
       ...timesOf(input),
       ...idempotency,
     };
-    const item = await memory.update(request, call());
-    return jsonObject({ memory: memoryText(item, owner), success: 'true' });
+    const item = await services.memory.update(change, call());
+    return jsonObject({ memory: memoryText({ ...item, ...scope }, owner), success: 'true' });
   },
 });
 
@@ -248,8 +331,10 @@ export const deleteMemory = endpoint({
   params: MemoryParams,
   input: MemoryInput,
   reply: Done,
-  handle: async ({ owner, params, idempotency, call }, { memory }) => {
-    await memory.delete({ owner, memoryId: params.memory_id, ...idempotency }, call());
+  handle: async (request, services) => {
+    const { owner, params, input, idempotency, call } = request;
+    const scope = scopeOf(request, services, input.scope, 'write');
+    await services.memory.delete({ owner, memoryId: params.memory_id, ...scope, ...idempotency }, call());
     return '{"success":true}';
   },
 });

@@ -20,6 +20,7 @@ import {
   getMemory,
   listMemories,
   searchMemories,
+  storeMemories,
   storeMemory,
   updateMemory,
 } from './memories.ts';
@@ -119,5 +120,5 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[createWebhook, listWebhooks, getWebhook, updateWebhook, deleteWebhook],
   ...[getWebhookSecret, rotateWebhookSecret, testWebhook, listDeliveries, resendDelivery, deleteDelivery],
   ...[uploadFile, listFiles, getFile, getFileInfo, getFileUrl, deleteFile, getMultimodalConfig],
-  ...[storeMemory, searchMemories, listMemories, forgetMemories, getMemory, updateMemory, deleteMemory],
+  ...[storeMemory, storeMemories, searchMemories, listMemories, forgetMemories, getMemory, updateMemory, deleteMemory],
 ];

@@ -12,6 +12,21 @@ export const storeMemory: Example = {
   reply: { memory_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30' },
 };
 
+export const storeMemories: Example = {
+  body: {
+    memories: [
+      { content: 'Refunds above 500 EUR need a manager.', memory_type: 'semantic', category: 'refunds', key: 'page 1' },
+      { content: 'The shop opens at nine.', memory_type: 'semantic', category: 'shop', key: 'page 2' },
+    ],
+  },
+  reply: {
+    memories: [
+      { memory_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30', created: true },
+      { memory_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f31', created: false },
+    ],
+  },
+};
+
 export const searchMemories: Example = {
   body: { query: 'What does Ada drink?', retrieval_strategy: 'hybrid', limit: 1 },
   reply: {

@@ -1,4 +1,5 @@
 import { distanceMetrics, memoryTypes, retrievalStrategies } from '@agent-workflow/protos/lists';
+import { mostScopes, scopePattern } from '@agent-workflow/protos/scopes';
 import type { Static, TProperties } from 'typebox';
 import {
   BodyId,
@@ -19,6 +20,7 @@ import {
   words,
 } from './common.ts';
 import { Type } from '../../common/builders.ts';
+import { PartRefusal } from './errors.ts';
 
 const MemoryType = words(memoryTypes, {
   title: 'MemoryType',
@@ -46,6 +48,15 @@ export const MemoryConfig = objectOf('MemoryConfig', 'Which thread is meant. Fur
 export type MemoryConfig = Static<typeof MemoryConfig>;
 
 const config = Type.Optional(described(MemoryConfig, 'Names a thread'));
+
+/** A scope of memories. */
+const Scope = Type.String({
+  title: 'MemoryScope',
+  description:
+    "Whose memories are meant: `own`, the caller's; `agent:NAME`, what the runs of an agent share; `shared:NAME`, what the operator has declared in `access.knowledge`",
+  pattern: scopePattern,
+});
+const scope = Type.Optional(described(Scope, 'The scope that is meant. Default: `own`'));
 const options = (description: string) => Type.Optional(described(JsonObject, description));
 /** Options of which one is read: its type is checked, and others are ignored. */
 const optionsWith = <P extends TProperties>(properties: P, description: string) =>
@@ -67,7 +78,7 @@ const ofType = Type.Optional(described(MemoryType, 'Only memories of this kind. 
 const ofCategory = Type.Optional(described(Category, 'Only memories of this category. Default: all'));
 
 export const MemoryParams = Type.Object({ memory_id: described(Id, 'The memory') });
-export const MemoryInput = Type.Object({ config, options: unread });
+export const MemoryInput = Type.Object({ scope, config, options: unread });
 
 const timesOf = (fallback: string) => ({
   timestamp: Type.Optional(givenTime('The time of what it describes', fallback)),
@@ -87,6 +98,15 @@ export const StoreMemory = objectOf('StoreMemoryRequest', 'A new memory.', {
       'What searches can filter by, at most 64 KiB; `importance`, from 0 to 1, counts in the strategy `relevance`',
     ),
   ),
+  key: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description:
+        'A name of your own: the scope has one memory of it, and storing another takes its place, under the same id',
+    }),
+  ),
+  scope,
   config,
   options: optionsWith(
     {
@@ -94,7 +114,7 @@ export const StoreMemory = objectOf('StoreMemoryRequest', 'A new memory.', {
         flag('When the same content was stored with this option, its id is given and nothing is stored'),
       ),
     },
-    '`{"dedupe": true}`: when the same content was stored with this option in the same type, category and thread, and not updated since, its id is given and nothing is stored',
+    '`{"dedupe": true}`: when the same content was stored with this option in the same scope, type, category and thread, and not updated since, its id is given and nothing is stored',
   ),
 });
 
@@ -104,6 +124,7 @@ export const UpdateMemory = objectOf('UpdateMemoryRequest', 'What a memory is to
   metadata: Type.Optional(
     described(JsonObject, 'Fields that are added to the metadata or replaced in it; the others stay'),
   ),
+  scope,
   config,
   options: unread,
 });
@@ -151,6 +172,13 @@ export const SearchMemories = objectOf('SearchMemoryRequest', 'What is looked fo
     description:
       'The most tokens of all contents together, 4 bytes of UTF-8 counting as one; what does not fit is left out, but never the best',
   }),
+  scopes: Type.Optional(
+    Type.Array(Scope, {
+      minItems: 1,
+      maxItems: mostScopes,
+      description: 'The scopes that are searched together, by one score. Default: `["own"]`',
+    }),
+  ),
   config,
   options: options(
     [
@@ -170,6 +198,7 @@ export const ListMemories = objectOf('ListMemoriesRequest', 'Which memories are 
   memory_type: ofType,
   category: ofCategory,
   filters,
+  scope,
   config,
   options: unread,
   ...pagingByChange,
@@ -182,6 +211,7 @@ export const ForgetMemories = objectOf(
     memory_type: ofType,
     category: ofCategory,
     filters,
+    scope,
     config,
     options: optionsWith(
       { all: Type.Optional(flag('Without a condition, all memories of the owner are deleted')) },
@@ -208,11 +238,36 @@ const MemoryResult = objectOf('MemoryResult', 'A memory.', {
   thread_id: text('The thread with which it is deleted; `""` without one'),
   timestamp: time('The time of what it describes; without one, when it was stored or updated last'),
   expires_at: Type.Optional(time('From when on it is found by nothing, and removed')),
+  scope: Type.Optional(described(Scope, 'The scope that it is in, where that is not `own`')),
 });
 
 const success = Done.properties.success;
 
-export const StoredMemory = objectOf('StoredMemory', 'The memory that was stored.', { memory_id: memoryId });
+const created = Type.Optional(
+  flag('With `key` and `dedupe`: whether it is new; `false` where the scope had it before'),
+);
+
+export const StoredMemory = objectOf('StoredMemory', 'The memory that was stored.', { memory_id: memoryId, created });
+
+export const StoreMemories = objectOf('StoreMemoriesRequest', 'New memories.', {
+  memories: Type.Array(StoreMemory, {
+    minItems: 1,
+    maxItems: 100,
+    description: 'The memories, each as `POST /v1/store/memories` takes it',
+  }),
+});
+export type StoreMemory = Static<typeof StoreMemory>;
+
+export const StoredMemories = objectOf('StoredMemories', 'What became of each memory.', {
+  memories: Type.Array(
+    objectOf('StoredOrRefused', 'A memory that was stored, or why it was refused.', {
+      memory_id: Type.Optional(memoryId),
+      created,
+      error: Type.Optional(described(PartRefusal, 'Why it was refused')),
+    }),
+    { description: 'In the order of the request' },
+  ),
+});
 export const OneMemory = objectOf('OneMemory', 'One memory.', { memory: described(MemoryResult, 'The memory') });
 export const UpdatedMemory = objectOf('UpdatedMemory', 'The memory after the change.', {
   memory: described(MemoryResult, 'The memory as it is now'),

@@ -1,0 +1,225 @@
+import test, { type ExecutionContext } from 'ava';
+import { byLoad } from '../by-load.ts';
+import { createClient, user, type Client, type Reply } from '../servers/client.ts';
+import { openEmbedded, type Embedded } from '../servers/embedded.ts';
+import { agentAt } from '../servers/standalone.ts';
+import { audience, goodClaims, issuer, makeToken } from '../servers/tokens.ts';
+
+const secret = 'a secret that is long enough for any of them, 64 bytes and more!!';
+const env = {
+  JWT_ALGORITHM: 'HS256',
+  JWT_SECRET_KEY: secret,
+  JWT_ISSUER: issuer,
+  JWT_AUDIENCE: audience,
+  RATE_LIMIT_REQUESTS: '0',
+};
+
+type Action = 'read' | 'write';
+
+/** `access.knowledge`, by scope, and what of it no rule names. */
+const rules: Readonly<Record<string, Readonly<Record<Action, readonly string[]>>>> = {
+  'shared:handbook': { read: ['*'], write: ['staff'] },
+  'shared:prices': { read: ['sales'], write: ['agent:loader'] },
+  'shared:drafts': { read: ['agent:refunds'], write: ['operator', 'staff'] },
+  'shared:closed': { read: [], write: [] },
+  'agent:refunds': { read: ['sales'], write: ['staff'] },
+  'agent:loader': { read: [], write: [] },
+};
+const scopes = ['own', ...Object.keys(rules), 'agent:other', 'shared:none'];
+
+const access = {
+  roles: { staff: { is: 'user' }, sales: { is: 'user' }, ops: { is: 'operator' }, root: { is: 'admin' } },
+  knowledge: Object.fromEntries(
+    Object.entries(rules)
+      .filter(([scope]) => scope !== 'agent:loader')
+      .map(([scope, rule]) => [scope.replace(/^shared:/, ''), rule]),
+  ),
+};
+
+/** Callers by the roles that their tokens name. */
+const callers: Readonly<Record<string, readonly string[]>> = {
+  bob: [],
+  sue: ['staff'],
+  sam: ['sales'],
+  omar: ['ops'],
+  both: ['sales', 'staff', 'unknown'],
+  zoe: ['root'],
+};
+
+/** What a caller may, said once more in a few lines. */
+function may(roles: readonly string[], scope: string, action: Action): boolean {
+  if (scope === 'own' || roles.includes('root')) return true;
+  const names = [...roles.filter((role) => role in access.roles), '*', ...(roles.includes('ops') ? ['operator'] : [])];
+  const { read = [], write = [] } = rules[scope] ?? {};
+  return [...write, ...(action === 'read' ? read : [])].some((listed) => names.includes(listed));
+}
+
+/** What a run may: what its owner may in the scopes that are declared, and what its agent is given. */
+function runMay(agent: string, roles: readonly string[], scope: string, action: Action): boolean {
+  if (scope === 'own' || scope === `agent:${agent}`) return true;
+  if (!(scope in rules) || scope === 'agent:loader') return false;
+  const { read = [], write = [] } = rules[scope] ?? {};
+  const listed = [...write, ...(action === 'read' ? read : [])];
+  return may(roles, scope, action) || listed.includes(`agent:${agent}`);
+}
+
+const note = { content: 'the tea is green', memory_type: 'semantic', category: 'tea' };
+const memories = '/v1/store/memories';
+
+interface Route {
+  readonly action: Action;
+  readonly send: (client: Client, scope: string, id: string) => Promise<Reply>;
+}
+
+/** Every way over HTTP to memories of a scope. `id` is that of one that is there. */
+const routes: Readonly<Record<string, Route>> = {
+  store: { action: 'write', send: (client, scope) => client.send('POST', memories, { ...note, scope }) },
+  search: {
+    action: 'read',
+    send: (client, scope) => client.send('POST', '/v1/store/search', { query: 'tea', scopes: ['own', scope] }),
+  },
+  list: { action: 'read', send: (client, scope) => client.send('GET', `${memories}?scope=${scope}`) },
+  'list by POST': { action: 'read', send: (client, scope) => client.send('POST', `${memories}/list`, { scope }) },
+  get: { action: 'read', send: (client, scope, id) => client.send('GET', `${memories}/${id}?scope=${scope}`) },
+  'get by POST': { action: 'read', send: (client, scope, id) => client.send('POST', `${memories}/${id}`, { scope }) },
+  update: {
+    action: 'write',
+    send: (client, scope, id) => client.send('PUT', `${memories}/${id}`, { content: 'the tea is black', scope }),
+  },
+  'delete by the query': {
+    action: 'write',
+    send: (client, scope, id) => client.send('DELETE', `${memories}/${id}?scope=${scope}`),
+  },
+  'delete by the body': {
+    action: 'write',
+    send: (client, scope, id) => client.send('DELETE', `${memories}/${id}`, { scope }),
+  },
+  forget: {
+    action: 'write',
+    send: (client, scope) => client.send('POST', `${memories}/forget`, { scope, category: 'tea' }),
+  },
+};
+
+let service: Promise<Embedded> | undefined;
+test.after.always(async () => (await service)?.[Symbol.asyncDispose]());
+const open = (): Promise<Embedded> => {
+  const agents = { refunds: agentAt('knowing'), loader: agentAt('knowing') };
+  service ??= openEmbedded(null, env, { auth: 'jwt', agents, default_agent: 'refunds', access });
+  return service;
+};
+
+const as = async (sub: string, roles: readonly string[]): Promise<Client> => {
+  const claims = { ...goodClaims({ user_id: sub }), roles };
+  return createClient((await open()).url, { authorization: `Bearer ${makeToken('HS256', secret, { claims })}` });
+};
+
+interface Data {
+  readonly memory_id: string;
+  readonly total: number;
+  readonly memories: readonly { readonly content: string }[];
+}
+const dataOf = (reply: Reply): Data => reply.body.data as Data;
+
+/** What a scope holds, as the administrator sees it. */
+async function holds(scope: string, owner: Client): Promise<readonly string[]> {
+  const client = scope === 'own' ? owner : await as('zoe', ['root']);
+  return dataOf(await client.send('POST', `${memories}/list`, { scope })).memories.map(({ content }) => content);
+}
+
+/** Makes a memory in a scope, as its owner or the administrator. */
+async function seed(scope: string, owner: Client): Promise<string> {
+  const client = scope === 'own' ? owner : await as('zoe', ['root']);
+  return dataOf(await client.send('POST', memories, { ...note, content: 'the tea is white', scope })).memory_id;
+}
+
+for (const [name, roles] of Object.entries(callers))
+  test.serial(
+    `${name}, with the roles [${roles.join(', ')}], reads and writes the scopes that these allow, by every route`,
+    async (t) => {
+      t.timeout(byLoad(120_000));
+      const client = await as(name, roles);
+      for (const scope of scopes)
+        for (const [route, { action, send }] of Object.entries(routes)) {
+          const where = `${route} ${scope}`;
+          const id = await seed(scope, client);
+          const before = await holds(scope, client);
+          const { status } = await send(client, scope, id);
+          if (may(roles, scope, action)) t.is(status, 200, where);
+          else {
+            t.is(status, may(roles, scope, 'read') ? 403 : 404, where);
+            t.deepEqual(await holds(scope, client), before, where);
+          }
+        }
+    },
+  );
+
+test.serial('a batch stores what its caller may, and says of each other one why not', async (t) => {
+  const sue = await as('sue', callers['sue'] ?? []);
+  const reply = await sue.send('POST', `${memories}/batch`, {
+    memories: scopes.map((scope) => ({ ...note, scope, key: 'k' })),
+  });
+  t.is(reply.status, 200);
+  const outcomes = dataOf(reply).memories as unknown as readonly { readonly error?: { readonly code: string } }[];
+  for (const [at, scope] of scopes.entries()) {
+    const code = may(callers['sue'] ?? [], scope, 'read') ? 'PERMISSION_DENIED' : 'RESOURCE_NOT_FOUND';
+    t.is(outcomes[at]?.error?.code, may(callers['sue'] ?? [], scope, 'write') ? undefined : code, scope);
+  }
+});
+
+/** Every call of `ctx.memory` in a scope. */
+const calls: Readonly<Record<string, readonly [Action, (scope: string, id: string) => readonly unknown[]]>> = {
+  store: ['write', (scope) => ['store', { content: 'a note on tea', category: 'tea', scope }]],
+  search: ['read', (scope) => ['search', 'tea', { scopes: ['own', scope] }]],
+  list: ['read', (scope) => ['list', { scope }]],
+  update: ['write', (scope, id) => ['update', id, { content: 'the tea is black' }, { scope }]],
+  delete: ['write', (scope, id) => ['delete', id, { scope }]],
+  forget: ['write', (scope) => ['forget', { scope, category: 'tea' }]],
+};
+
+interface Outcome {
+  readonly error?: string;
+}
+
+async function run(t: ExecutionContext, client: Client, agent: string, call: readonly unknown[]): Promise<Outcome> {
+  const body = { messages: [user(JSON.stringify(call))], config: { agent } };
+  const reply = await client.send('POST', '/v1/graph/invoke', body);
+  t.is(reply.status, 200);
+  const { messages } = reply.body.data as { messages: readonly { content: readonly { text: string }[] }[] };
+  return JSON.parse(messages.at(-1)?.content[0]?.text ?? '{}') as Outcome;
+}
+
+for (const agent of ['refunds', 'loader'])
+  for (const name of ['bob', 'sue', 'sam', 'zoe'])
+    test.serial(
+      `a run of the agent ${agent} for ${name} uses what the owner may and what the agent is given`,
+      async (t) => {
+        t.timeout(byLoad(120_000));
+        const roles = callers[name] ?? [];
+        const client = await as(name, roles);
+        for (const scope of scopes)
+          for (const [call, [action, toCall]] of Object.entries(calls)) {
+            const where = `${call} ${scope}`;
+            const id = await seed(scope, client);
+            const before = await holds(scope, client);
+            const { error } = await run(t, client, agent, toCall(scope, id));
+            if (runMay(agent, roles, scope, action)) t.is(error, undefined, where);
+            else {
+              t.is(error, runMay(agent, roles, scope, 'read') ? 'PermissionDenied' : 'NotFound', where);
+              t.deepEqual(await holds(scope, client), before, where);
+            }
+          }
+      },
+    );
+
+test.serial('own memories stay own: nobody finds them, whatever their roles', async (t) => {
+  const ada = await as('ada', []);
+  const id = dataOf(await ada.send('POST', memories, { ...note, content: 'tea of ada alone' })).memory_id;
+  for (const [name, roles] of Object.entries(callers)) {
+    const client = await as(name, roles);
+    t.is((await client.send('GET', `${memories}/${id}`)).status, 404);
+    const found = await client.send('POST', '/v1/store/search', { query: 'tea of ada alone', scopes: ['own'] });
+    t.false(JSON.stringify(found.body).includes('tea of ada alone'), name);
+    for (const scope of ['u:ada', 'scope own', 'items of u:ada', 'own ', 'shared:../own'])
+      t.is((await client.send('POST', `${memories}/list`, { scope })).status, 422, scope);
+  }
+});
