@@ -206,6 +206,40 @@ test('a pool calls what it may for its own agent and run', async (t) => {
     t.true(reached.includes(name), name);
 });
 
+test('a pool uses the scopes of memories that its run may, as the options of the run say, and no others', async (t) => {
+  const { ground, own, codeOf } = await openMatrix(t);
+  const knowledge = {
+    'shared:handbook': { read: true },
+    'shared:prices': { read: ['support'], write: ['billing'] },
+    'shared:closed': { write: ['support'] },
+    'agent:support': { read: true },
+  };
+  const platform = ground.as('threads', platformToken);
+  const ids = { owner: own.ids.owner, threadId: 't-knowing', runId: 'r-knowing' };
+  await accept(platform, ids.runId, { ...ids, agent: 'billing', optionsJson: bytes(JSON.stringify({ knowledge })) });
+  const { epoch, grant } = await claimAs(ground.as('threads', tokenOf('billing')), { ids, agent: 'billing' });
+  const knowing = { ids: { ...ids, epoch }, agent: 'billing', grant: grant?.token ?? '' };
+  const readable = ['own', 'agent:billing', 'shared:handbook', 'shared:prices', 'agent:support'];
+  const writable = ['own', 'agent:billing', 'shared:prices'];
+  const all = new Set([...readable, 'shared:closed', 'shared:none', 'agent:other']);
+  for (const rpc of rpcs.filter(({ context, rule }) => context === 'memory' && isOfRun(rule)))
+    for (const scope of all) {
+      const request = rpc.method === 'search' ? { scopes: ['own', scope] } : { scope };
+      const reads = ['search', 'list'].includes(rpc.method);
+      const codes = [];
+      for (const run of [knowing, own])
+        codes.push((await codeOf(rpc, { ...naming(run), ...request }, { grant: run.grant })) === 'PermissionDenied');
+      const isOfRunAlone = scope === 'own' || scope === 'agent:billing';
+      t.deepEqual(codes, [!(reads ? readable : writable).includes(scope), !isOfRunAlone], `${rpc.name} ${scope}`);
+    }
+  const renewed = await ground
+    .as('threads', tokenOf('billing'))
+    .renewGrant(knowing.ids, { ...within(byLoad(30_000)), grant: knowing.grant });
+  t.like(ground.grants.read(renewed.grant?.token ?? ''), {
+    knowledge: { 'shared:handbook': { read: true }, 'shared:prices': { write: true }, 'agent:support': { read: true } },
+  });
+});
+
 test('a pool that names its own agent claims no run of another, and hears nothing of it', async (t) => {
   const { ground, foreign, codeOf } = await openMatrix(t);
   const claim = rpcs.find(({ name }) => name === 'threads.claimRun');

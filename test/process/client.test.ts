@@ -245,6 +245,16 @@ test('threads, state, messages and memories are reached by their methods', async
   });
   t.is((await client.memories.search({ query: 'tea' })).results[0]?.id, memory_id);
   t.deepEqual((await client.memories.forget({ category: 'drinks' })).memory_ids, [memory_id]);
+  const page = { content: 'tea of all', memory_type: 'semantic', category: 'pages', scope: 'agent:default' } as const;
+  const { memories } = await client.memories.storeAll([
+    { ...page, key: 'page 1' },
+    { ...page, content: ' ' },
+  ]);
+  t.like(memories, [{ created: true }, { error: { code: 'VALIDATION_ERROR' } }]);
+  const [id, scope] = [memories[0]?.memory_id ?? '', page.scope];
+  t.is((await client.memories.search({ query: 'tea', scopes: ['own', scope] })).results[0]?.scope, scope);
+  t.is((await client.memories.get(id, { scope })).memory.content, 'tea of all');
+  t.true((await client.memories.delete(id, { scope })).success);
   t.true((await client.threads.delete('a b')).success);
   const gone = await t.throwsAsync(client.threads.get('a b'), { instanceOf: RequestError });
   t.is(gone.code, 'RESOURCE_NOT_FOUND');
