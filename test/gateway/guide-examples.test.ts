@@ -28,6 +28,7 @@ const services: Readonly<Record<string, Parameters<typeof openEmbedded>>> = {
   ],
   'auth.md': [standard, { HOST: '127.0.0.1', JWT_SECRET_KEY: secret }, { auth: 'jwt' }],
   'interrupts.md': ['../cookbook/agents/approval'],
+  'memory.md': [standard, {}, { access: { knowledge: { handbook: { read: ['*'], write: ['*'] } } } }],
   'multitask.md': ['sleeping'],
   'retry.md': ['recovering'],
   'threads.md': [standard, {}, { agent: agentAt(standard) }],
