@@ -1,5 +1,6 @@
 import test from 'ava';
 import { knowledgeOf, mayUse, type Knowledge } from './knowledge.ts';
+import { isScope, scopeOfAgent } from './scopes.ts';
 
 const knowledge: Knowledge = {
   'shared:handbook': { read: true, write: ['loader'] },
@@ -32,4 +33,21 @@ test("a run uses what is its owner's and its agent's, and of the rest what is fo
   for (const agent of ['refunds', 'loader', 'other'])
     for (const action of ['read', 'write'] as const)
       t.deepEqual(used(agent, action, knowledgeOf({ knowledge, agent })), used(agent, action, knowledge));
+});
+
+test('a scope is own, or of an agent or shared with a name as agents have it', (t) => {
+  for (const scope of ['own', scopeOfAgent('a'), `shared:${'a'.repeat(63)}`, 'agent:a-1'])
+    t.true(isScope(scope), scope);
+  for (const scope of [
+    '',
+    'Own',
+    'shared:',
+    'shared:1',
+    `agent:${'a'.repeat(64)}`,
+    'shared:a ',
+    'x:a',
+    'shared:a:b',
+    'own\n',
+  ])
+    t.false(isScope(scope), scope);
 });

@@ -1,5 +1,3 @@
-import { agentNamePattern } from '@agent-workflow/kit/agents';
-
 // The scopes of memories: `own` is what each owner has for itself, `agent:NAME` what the runs of an agent share, `shared:NAME` what the operator has
 // declared. Names are as those of agents.
 
@@ -10,7 +8,7 @@ export const ownScope = 'own';
 export const scopeOfAgent = (agent: string): string => `agent:${agent}`;
 
 /** How scopes are written, as a regular expression. */
-export const scopePattern = `^(own|(agent|shared):${agentNamePattern.slice(1, -1)})$`;
+export const scopePattern = '^(own|(agent|shared):[a-z][a-z0-9-]{0,62})$';
 
 const scopeText = new RegExp(scopePattern, 'u');
 

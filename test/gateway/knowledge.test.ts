@@ -118,7 +118,7 @@ interface Data {
   readonly total: number;
   readonly memories: readonly { readonly content: string }[];
 }
-const dataOf = (reply: Reply): Data => reply.body.data as Data;
+const dataOf = (reply: Reply): Data => reply.body.data;
 
 /** What a scope holds, as the administrator sees it. */
 async function holds(scope: string, owner: Client): Promise<readonly string[]> {

@@ -45,7 +45,7 @@ const memoryText = (item: MemoryItem, owner: string): string =>
   `"memory_type":${JSON.stringify(item.memoryType)},"category":${JSON.stringify(item.category)},` +
   `"metadata":${jsonText(item.metadataJson)},"vector":${jsonText(item.vectorJson)},` +
   `"user_id":${JSON.stringify(item.scope === undefined ? (userIdOf(owner) ?? '') : '')},"thread_id":${JSON.stringify(item.threadId)},"timestamp":${timeText(item.timestamp)}` +
-  `${item.expiresAt === undefined ? '' : `,"expires_at":${timeText(item.expiresAt)}`}` +
+  (item.expiresAt === undefined ? '' : `,"expires_at":${timeText(item.expiresAt)}`) +
   `${item.scope === undefined ? '' : `,"scope":"${item.scope}"`}}`;
 
 /** Who asks, and by which rules what is not theirs is decided. */
