@@ -16,7 +16,7 @@ export type Role =
 
 /**
  * Who reads and writes a scope of knowledge: names of roles, levels, `*` for every signed-in caller, and `agent:NAME` for the runs of an agent,
- * whoever starts them. Who writes also reads.
+ * of any owner. Who writes also reads.
  */
 export interface KnowledgeRule {
   readonly read: readonly string[];
