@@ -63,7 +63,9 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   opened.use(openFileSweep({ threads: calledThreads, files, log }));
   opened.use(openItemSweep({ ...services, log }));
   const { authorize } = auth;
-  opened.use(openScheduleSweep({ ...services, ...{ config: values, authorize, access, secured: file.auth !== null, log } }));
+  opened.use(
+    openScheduleSweep({ ...services, ...{ config: values, authorize, access, secured: file.auth !== null, log } }),
+  );
   opened.use(observed.serving());
   const resources = opened.move();
   return {

@@ -144,7 +144,9 @@ export async function openStandalone(
   opened.use(openFileSweep({ threads, files, log }));
   opened.use(openItemSweep({ ...services, log }));
   const { authorize } = auth;
-  opened.use(openScheduleSweep({ ...services, ...{ config: values, authorize, access, secured: file.auth !== null, log } }));
+  opened.use(
+    openScheduleSweep({ ...services, ...{ config: values, authorize, access, secured: file.auth !== null, log } }),
+  );
   opened.use(observed.serving());
   const everything = opened.move();
   const where = `${agentsLineOf(file)}; data: ${dataPlace(values.DATA_DIR)}`;
