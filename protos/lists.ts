@@ -92,6 +92,8 @@ const resourceKinds = [
   'item_memory',
   'api_key',
   'question',
+  'share',
+  'shared_with',
 ] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 

@@ -1,6 +1,6 @@
-import { anonymousOwner } from '@agent-workflow/kit/ids';
+import { anonymousOwner, userIdOf } from '@agent-workflow/kit/ids';
 import type { Principal } from '../http/context.ts';
-import type { AccessRules, Role, RoleName } from './rules.ts';
+import type { AccessRules, Recipient, Role, RoleName, ShareRight } from './rules.ts';
 
 /** Whether a caller sees and answers a question. */
 interface QuestionRequest {
@@ -31,8 +31,19 @@ interface KnowledgeRequest {
   readonly action: 'read' | 'write';
 }
 
+/** Whether a caller may use a thread that its owner has shared. */
+interface ShareRequest {
+  readonly kind: 'share';
+  readonly action: ShareRight;
+  readonly to: Recipient;
+  readonly rights: readonly ShareRight[];
+  /** When the share ends, in milliseconds since 1970; absent: never. */
+  readonly until?: number | undefined;
+  readonly now: number;
+}
+
 /** What a caller asks for that is not their own. */
-export type AccessRequest = QuestionRequest | AdminRequest | KnowledgeRequest;
+export type AccessRequest = QuestionRequest | AdminRequest | KnowledgeRequest | ShareRequest;
 
 /** Who asks. */
 export type Caller = Pick<Principal, 'owner' | 'roles'>;
@@ -103,13 +114,24 @@ export const checks: Checks = {
       },
     },
   },
+  share: {
+    caller: {
+      isSignedIn,
+      isInTime: ({ request: { until = Infinity, now } }) => now < until,
+      hasRight: ({ request: { action, rights } }) => rights.includes(action),
+    },
+    role: {
+      isRecipient: (held, { caller, request: { to } }) =>
+        'everybody' in to || ('user' in to ? to.user === userIdOf(caller.owner) : to.role === held.name),
+    },
+  },
 };
 
 /**
  * Makes the decision from checks.
  * @returns whether a caller may do what the request says. Nothing else lets a caller at what is not their own.
  */
-export function decideBy({ question, admin, knowledge }: Checks) {
+export function decideBy({ question, admin, knowledge, share }: Checks) {
   return (rules: AccessRules, caller: Caller, request: AccessRequest): boolean => {
     if (!rules.signsIn) return inTheOpen(rules, caller, request);
     switch (request.kind) {
@@ -119,6 +141,8 @@ export function decideBy({ question, admin, knowledge }: Checks) {
         return holds(admin, { rules, caller, request });
       case 'knowledge':
         return holds(knowledge, { rules, caller, request });
+      case 'share':
+        return holds(share, { rules, caller, request });
     }
   };
 }
@@ -132,6 +156,7 @@ function inTheOpen(rules: AccessRules, caller: Caller, request: AccessRequest): 
     case 'question':
       return caller.owner === request.owner;
     case 'admin':
+    case 'share':
       return false;
     case 'knowledge':
       return request.scope === 'own' || request.scope.startsWith('agent:') || rules.knowledge.has(request.scope);

@@ -23,6 +23,14 @@ export interface KnowledgeRule {
   readonly write: readonly string[];
 }
 
+/** What a share lets its recipients do. */
+export const shareRights = ['read', 'write', 'answer'] as const;
+
+export type ShareRight = (typeof shareRights)[number];
+
+/** Whom a thread is shared with: a user, all who have a role, or everybody who is signed in. */
+export type Recipient = { readonly user: string } | { readonly role: RoleName } | { readonly everybody: true };
+
 /** `access` of `service.json`. */
 export interface AccessRules {
   /** The members of the user context that list the caller's roles, each as the path to it. */

@@ -84,6 +84,8 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   /** The query of a GET, the body of a POST, PUT or PATCH, either of a DELETE. */
   readonly input: Input;
   readonly owner: string;
+  /** Who sends it, where that is not the owner: it is about a thread that the owner has shared. Nodes see the sender as the user. */
+  readonly sender?: string;
   readonly user: Principal['user'];
   /** Names of roles of the caller; absent where there are none. */
   readonly roles?: Principal['roles'];
@@ -127,6 +129,8 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly received?: Received;
   /** Calls `act` if the caller disconnects before the reply has been sent. */
   readonly onDisconnect: (act: () => void) => void;
+  /** Calls `act` when the reply has been sent, or the caller has disconnected. */
+  readonly onClose: (act: () => void) => void;
   /**
    * The deadline and signal of a call to a service: `ms` from now, `CALL_TIMEOUT_MS` by default. The signal fires when the
    * caller disconnects.

@@ -208,6 +208,10 @@ function toEndpointRequest(
       state.headers.push(...Object.entries(headers).flat());
     },
     receiveFile: (take) => receiveFile(ctx, forms, take),
+    onClose: (act) => {
+      if (res.closed) act();
+      else res.once('close', act);
+    },
     onDisconnect: (act) => {
       res.once('close', () => {
         if (!res.writableFinished) act();

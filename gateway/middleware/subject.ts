@@ -1,4 +1,4 @@
-import { invalid, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { invalid, notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { defaultAgent, isAgentName, mustBeAgentName } from '@agent-workflow/kit/agents';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Execution } from '@agent-workflow/protos/execution';
@@ -11,6 +11,7 @@ import type { RequestState } from '../http/context.ts';
 import type { Dialect, Named } from '../http/dialect.ts';
 import { accessOf, type Row } from '../http/endpoint.ts';
 import { propertiesOf } from '../http/query.ts';
+import { findShare, fromShareId } from '../shares/index.ts';
 
 /** What a request is about that has been read. */
 export type SubjectOf = (
@@ -28,6 +29,7 @@ interface InPath {
   readonly run_id?: string;
   readonly memory_id?: string;
   readonly assistant_id?: string;
+  readonly share_id?: string;
 }
 
 interface Calls {
@@ -55,10 +57,20 @@ export function createSubjectOf({ threads, execution, memory }: Calls, callTimeo
     return agents;
   };
 
+  /** The thread that an address shares. Whether the caller has a part in it is decided by its row. */
+  const sharedBy = async (shareId: string, call: Call) => {
+    const key = fromShareId(shareId);
+    const share = key && (await findShare(threads, key, call));
+    if (!share) throw notFound('there is no such share');
+    return share;
+  };
+
   return async ({ principal, params, input, dialect }, row) => {
-    const { owner } = principal;
     const call = within(callTimeoutMs);
-    const inPath = (params ?? {}) as InPath;
+    const { share_id: shareId, ...ofPath } = (params ?? {}) as InPath;
+    const shared = shareId === undefined || ofPath.thread_id !== undefined ? undefined : await sharedBy(shareId, call);
+    const owner = shared?.owner ?? principal.owner;
+    const inPath: InPath = { ...ofPath, ...(shared && { thread_id: shared.threadId }) };
     const named = dialect.namedIn(declared(row, input));
     if (inPath.run_id !== undefined) {
       const { agent, threadId } = await threads.getRun({ owner, runId: inPath.run_id }, call);

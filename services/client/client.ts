@@ -5,6 +5,7 @@ import { graphOf } from './graph.ts';
 import { memoriesOf } from './memories.ts';
 import { runsOf } from './runs.ts';
 import { schedulesOf } from './schedules.ts';
+import { sharesOf } from './shares.ts';
 import { threadsOf } from './threads.ts';
 import { triggersOf } from './triggers.ts';
 import { deliveriesOf, webhooksOf } from './webhooks.ts';
@@ -64,6 +65,7 @@ export function createClient(clientOptions: ClientOptions) {
     assistants: assistantsOf(connection),
     runs: runsOf(connection),
     schedules: schedulesOf(connection),
+    shares: sharesOf(connection),
     threads: threadsOf(connection),
     triggers: triggersOf(connection),
     webhooks: webhooksOf(connection),

@@ -16,6 +16,7 @@ export type * from './shapes/messages.ts';
 export type * from './shapes/results.ts';
 export type * from './shapes/runs.ts';
 export type * from './shapes/schedules.ts';
+export type * from './shapes/shares.ts';
 export type * from './shapes/threads.ts';
 export type * from './shapes/traces.ts';
 export type * from './shapes/triggers.ts';

@@ -1,4 +1,4 @@
-import { anonymousOwner } from '@agent-workflow/kit/ids';
+import { anonymousOwner, ownerOf } from '@agent-workflow/kit/ids';
 import test from 'ava';
 import fc from 'fast-check';
 import {
@@ -9,7 +9,7 @@ import {
   type Caller,
   type Checks,
 } from '@agent-workflow/gateway/access/decide';
-import { noRoles, type AccessRules } from '@agent-workflow/gateway/access/rules';
+import { noRoles, shareRights, type AccessRules } from '@agent-workflow/gateway/access/rules';
 
 const rules: AccessRules = {
   ...noRoles,
@@ -37,6 +37,11 @@ const admin = (what: 'runs' | 'threads' | 'questions' | 'audit', contents = fals
   ...{ kind: 'admin', what, contents },
 });
 const knowledge = (scope: string, action: 'read' | 'write'): AccessRequest => ({ kind: 'knowledge', scope, action });
+
+const share = (more: Partial<Extract<AccessRequest, { kind: 'share' }>> = {}): AccessRequest => ({
+  ...{ kind: 'share', action: 'read', to: { user: 'bob' }, rights: ['read'], now: 5, ...more },
+});
+const [bob, sue, zoe] = [ownerOf('bob'), ownerOf('sue'), ownerOf('zoe')];
 
 type Case = readonly [title: string, who: Caller, request: AccessRequest, expected: boolean];
 
@@ -88,6 +93,19 @@ const cases: readonly Case[] = [
   ['who reads does not write', caller('u_bob', 'staff'), knowledge('agent:refunds', 'write'), false],
   ['a scope without a rule is nobody’s', caller('u_bob', 'staff'), knowledge('shared:other', 'read'), false],
   ['but an admin’s', caller('u_zoe', 'root'), knowledge('shared:other', 'write'), true],
+
+  ['who a thread is shared with reads it', caller(bob), share(), true],
+  ['and nobody else, whatever the role', caller(zoe, 'root', 'ops'), share(), false],
+  ['a role is a recipient', caller(sue, 'staff'), share({ to: { role: 'staff' } }), true],
+  ['for all who have it alone', caller(bob, 'board'), share({ to: { role: 'staff' } }), false],
+  ['and an admin does not stand for it', caller(zoe, 'root'), share({ to: { role: 'staff' } }), false],
+  ['everybody is one', caller(sue), share({ to: { everybody: true } }), true],
+  ['who is signed in', caller(anonymousOwner), share({ to: { everybody: true } }), false],
+  ['who may read does not write', caller(bob), share({ action: 'write' }), false],
+  ['who may write does', caller(bob), share({ action: 'write', rights: ['read', 'write'] }), true],
+  ['and does not answer', caller(bob), share({ action: 'answer', rights: ['read', 'write'] }), false],
+  ['a share lasts until its end', caller(bob), share({ until: 6 }), true],
+  ['and not longer', caller(bob), share({ until: 5 }), false],
 ];
 
 const wrong = (decision: typeof decide): readonly string[] =>
@@ -129,6 +147,14 @@ const anyRequest: fc.Arbitrary<AccessRequest> = fc.oneof(
     kind: fc.constant('knowledge' as const),
     scope: fc.constantFrom('own', 'shared:handbook', 'agent:refunds', 'shared:other'),
     action: fc.constantFrom('read' as const, 'write' as const),
+  }),
+  fc.record({
+    kind: fc.constant('share' as const),
+    action: fc.constantFrom(...shareRights),
+    to: fc.constantFrom({ user: 'bob' }, { role: 'staff' }, { everybody: true as const }),
+    rights: fc.subarray([...shareRights]),
+    until: fc.constantFrom(undefined, 5, 6),
+    now: fc.constant(5),
   }),
 );
 const anyRoles = fc.subarray([...rules.roles.keys(), 'unknown']);

@@ -27,6 +27,7 @@ const services: Readonly<Record<string, Parameters<typeof openEmbedded>>> = {
     },
   ],
   'auth.md': [standard, { HOST: '127.0.0.1', JWT_SECRET_KEY: secret }, { auth: 'jwt' }],
+  'sharing.md': [standard, { HOST: '127.0.0.1', JWT_SECRET_KEY: secret }, { auth: 'jwt' }],
   'interrupts.md': ['../cookbook/agents/approval'],
   'memory.md': [standard, {}, { access: { knowledge: { handbook: { read: ['*'], write: ['*'] } } } }],
   'multitask.md': ['sleeping'],
@@ -39,8 +40,9 @@ for (const page of pages) {
     const examples = examplesOf(readFileSync(new URL(page, folder), 'utf8'));
     t.true(examples.length > 0);
     await using service = await openEmbedded(...(services[page] ?? [standard]));
-    const token = makeToken('HS256', secret, { claims: { user_id: 'ada', exp: inSeconds(60) } });
-    const outcomes = await runExamples(examples, { URL: service.url, TOKEN: token });
+    const tokenOf = (user: string): string =>
+      makeToken('HS256', secret, { claims: { user_id: user, exp: inSeconds(60) } });
+    const outcomes = await runExamples(examples, { URL: service.url, TOKEN: tokenOf('ada'), BOB: tokenOf('bob') });
     for (const [index, { commands, refusal, reply }] of examples.entries()) {
       const { output = '', statuses = [] } = outcomes[index] ?? {};
       const what = `${commands}\nanswered ${statuses.join()}\n${output}`;

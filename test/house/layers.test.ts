@@ -77,7 +77,7 @@ const layersOf: Readonly<Record<string, Layers>> = {
       'triggers',
     ],
     ['access'],
-    ['api-keys', 'replies'],
+    ['api-keys', 'replies', 'shares'],
     ['middleware'],
     ['dialects/common'],
     ['dialects/v1/schemas'],

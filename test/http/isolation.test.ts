@@ -105,6 +105,10 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   lgCreateAssistant: () => ({ graph_id: testedAgent, name: 'of the caller' }),
   createAssistant: () => ({ name: 'of the caller' }),
   updateAssistant: () => ({ name: 'of the caller' }),
+  createShare: () => ({ to: { user: 'grace' } }),
+  createSharedRun: () => ({ messages: [user('hello')] }),
+  invokeShared: () => ({ messages: [user('hello')] }),
+  streamShared: () => ({ messages: [user('hello')] }),
   createTrigger: () => ({ format: 'github' }),
   updateTrigger: () => ({ enabled: false }),
   rotateTriggerSecret: () => ({}),
@@ -147,6 +151,7 @@ interface Ids {
   readonly memory_id: string;
   readonly run_id: string;
   readonly checkpoint_id: string;
+  readonly share_id: string;
   readonly file_id: string;
   readonly assistant_id: string;
   readonly trigger_id: string;
@@ -219,6 +224,9 @@ async function make(sub: string, [, thread, memoryType]: Kind): Promise<Ids> {
     headers: { ...signedIn(sub), 'content-type': 'application/json' },
     body: JSON.stringify({ ...itemOf({ thread_id }), value: { secret: 'cabbage' } }),
   });
+  const shares = `/v1/threads/${thread_id}/shares`;
+  const shared = await owner.send('POST', shares, { to: { user: 'grace' }, rights: ['write', 'answer'] });
+  const { share_id } = shared.body.data as { share_id: string };
   const message_id = messages[0]?.message_id ?? '';
   return {
     thread_id,
@@ -226,6 +234,7 @@ async function make(sub: string, [, thread, memoryType]: Kind): Promise<Ids> {
     memory_id,
     run_id,
     checkpoint_id,
+    share_id,
     file_id,
     assistant_id,
     trigger_id,
@@ -348,6 +357,7 @@ async function readAll(): Promise<string> {
     `/v1/threads/${thread_id}/state`,
     `/v1/threads/${thread_id}/messages`,
     `/v1/threads/${thread_id}/checkpoints`,
+    `/v1/threads/${thread_id}/shares`,
     `/v1/store/memories/${memory_id}`,
     `/v1/files/${file_id}/info`,
     `/v1/files?search=${file_id}`,
@@ -378,6 +388,8 @@ const refusedToAll: ReadonlySet<string> = new Set([
 
 const expectedOf = (row: Row, [, thread]: Kind): number => {
   if (row.name === 'retryRun') return 409;
+  // It is for those with whom the thread is shared.
+  if (row.path.includes('/shared/')) return 404;
   // The record keeps a run as long as its thread.
   if (row.name === 'lgDeleteRun') return 422;
   // The runs here were started in another dialect, and said nothing of items.

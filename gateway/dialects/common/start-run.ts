@@ -60,7 +60,7 @@ function atPlaceOfTool(error: unknown, input: Declaring): unknown {
 
 type Starting = Pick<
   EndpointRequest<unknown, RunOrder>,
-  'input' | 'owner' | 'user' | 'roles' | 'agent' | 'requestId' | 'newId' | 'idempotency' | 'at' | 'call'
+  'input' | 'owner' | 'sender' | 'user' | 'roles' | 'agent' | 'requestId' | 'newId' | 'idempotency' | 'at' | 'call'
 >;
 
 interface Starts {
@@ -77,7 +77,7 @@ interface Starts {
 
 /** The body of invoke, stream and `POST /v1/runs`, and what a schedule keeps of one, as a run to start. */
 export async function toStartRequest(
-  { input, owner, user, roles = [], agent, requestId, newId, idempotency, at, call }: Starting,
+  { input, owner, sender = owner, user, roles = [], agent, requestId, newId, idempotency, at, call }: Starting,
   { granularity, terms = {}, webhookIsChecked, newestRunId, awaitEndMs }: Starts,
   { tools: toolStore, secured, threads, access }: Pick<Services, 'tools' | 'secured' | 'threads' | 'access'>,
 ): Promise<StartRequest> {
@@ -89,7 +89,7 @@ export async function toStartRequest(
     config?.assistant_id === undefined
       ? undefined
       : await assistantOfRun(threads, { owner, id: idText(config.assistant_id) }, config, { call, agent });
-  const nodeConfig = configOf(assistant?.config ?? config, { owner, ...(user && { user }) }, secured);
+  const nodeConfig = configOf(assistant?.config ?? config, { owner: sender, ...(user && { user }) }, secured);
   const context = assistant ? { ...assistant.context, ...input.context } : input.context;
   return {
     owner,

@@ -50,6 +50,7 @@ import {
   runSchedule,
   updateSchedule,
 } from './schedules.ts';
+import { createShare, deleteShare, listSharedWithMe, listShares, sharedRows } from './shares.ts';
 import { clearState, getState, updateState } from './state.ts';
 import { getRunStep, listRunSteps } from './steps.ts';
 import { getRunTrace } from './trace.ts';
@@ -117,6 +118,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[getThread, updateThread, deleteThread, getState, updateState, clearState],
   ...[listCheckpoints, getCheckpoint, forkThread, restoreThread, pruneThread],
   ...[listMessages, getMessage, addMessages, deleteMessage],
+  ...[createShare, listShares, deleteShare, listSharedWithMe, ...sharedRows],
   ...[createWebhook, listWebhooks, getWebhook, updateWebhook, deleteWebhook],
   ...[getWebhookSecret, rotateWebhookSecret, testWebhook, listDeliveries, resendDelivery, deleteDelivery],
   ...[uploadFile, listFiles, getFile, getFileInfo, getFileUrl, deleteFile, getMultimodalConfig],

@@ -11,4 +11,5 @@ export const exampleIds = {
   trigger: '019c2f6e-9500-7a10-8000-3b5c9d1e7f27',
   webhook: '019c2f6e-9600-7a10-8000-3b5c9d1e7f28',
   delivery: '019c2f6e-9700-7a10-8000-3b5c9d1e7f29',
+  share: '019c2f6e-9800-7a10-8000-3b5c9d1e7f2a.YWRh',
 } as const;

@@ -1,0 +1,118 @@
+import { notFound, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { TSchema } from 'typebox';
+import { decide } from '../../../../access/decide.ts';
+import type { ShareRight } from '../../../../access/rules.ts';
+import type { EndpointRequest } from '../../../../http/endpoint.ts';
+import { findShare, fromShareId, watchShare, type Share } from '../../../../shares/index.ts';
+import type { Services } from '../../../common/services.ts';
+import { exampleIds } from '../../examples/ids.ts';
+import { endpoint, type DescribedEndpoint } from './endpoint.ts';
+
+type Caller = Pick<EndpointRequest, 'owner' | 'roles'>;
+
+/** Whether a caller may do this by a share now. */
+export const mayBy = (
+  share: Share,
+  { owner, roles = [] }: Caller,
+  action: ShareRight,
+  access: Services['access'],
+): boolean => decide(access, { owner, roles }, { kind: 'share', action, ...share, now: Date.now() });
+
+/** What a row of a shared thread has of its own. */
+interface OfShared extends Pick<DescribedEndpoint, 'name' | 'path' | 'summary'> {
+  readonly params: TSchema;
+  readonly input?: TSchema;
+  /** Beside `read`, without which nothing is shown. */
+  readonly right: ShareRight | ((input: never) => ShareRight);
+  /** The body of its example; absent: that of the owner. */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The input as the owner would send it. */
+  readonly toInput?: (input: never, threadId: string) => object;
+}
+
+function exampleParams({ example }: DescribedEndpoint): Readonly<Record<string, string>> {
+  const { thread_id: _thread, ...params } = example.params ?? {};
+  return { share_id: exampleIds.share, ...params };
+}
+
+interface InPath {
+  readonly share_id: string;
+  readonly run_id?: string;
+}
+
+/**
+ * An operation of owners for those with whom a thread is shared. Who has no part in the share finds nothing. What takes long ends soon after the share
+ * has ended.
+ */
+export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own }: OfShared): DescribedEndpoint {
+  const { takesTicket: _, input: given, params: _params, ...more } = row;
+  const input = own.input ?? given;
+  return {
+    ...endpoint<TSchema, TSchema>({
+      ...more,
+      ...own,
+      tag: 'shares',
+      example: { ...row.example, params: exampleParams(row), ...(body && { body }) },
+      description: `As \`${row.method} ${row.path}\` for the owner of the thread.`,
+      aliases: [],
+      ...(input && { input }),
+      handle: async (request, services) => {
+        const { share_id: shareId, run_id: runId, ...params } = request.params as InPath;
+        const action = typeof right === 'string' ? right : right(request.input as never);
+        const share = await enter(request, shareId, action, services);
+        const { owner, threadId } = share;
+        if (runId !== undefined) await requireRun({ owner, threadId, runId }, request, services);
+        const revoked = new AbortController();
+        const mayGoOn = (now: Share): boolean => mayBy(now, request, action, services.access);
+        const watch = watchShare(services.threads, share, { mayGoOn, end: () => revoked.abort() });
+        request.onClose(() => watch[Symbol.dispose]());
+        const { call, roles: _roles, ...rest } = request;
+        const asOwner: EndpointRequest = {
+          ...rest,
+          ...{ owner, sender: request.owner },
+          params: { ...params, thread_id: threadId, ...(runId !== undefined && { run_id: runId }) },
+          input: toInput ? toInput(request.input as never, threadId) : request.input,
+          call: (ms) => {
+            const made = call(ms);
+            return { ...made, signal: AbortSignal.any([made.signal, revoked.signal]) };
+          },
+        };
+        try {
+          return await row.handle(asOwner, services);
+        } catch (error) {
+          throw revoked.signal.aborted ? noShare() : error;
+        }
+      },
+    }),
+  };
+}
+
+const noShare = () => notFound('there is no such share');
+
+/** Finds a share that lets the caller do this. @throws NotFound, and PermissionDenied where it lets the caller only read */
+export async function enter(
+  request: Pick<EndpointRequest, 'owner' | 'roles' | 'call'>,
+  shareId: string,
+  action: ShareRight,
+  { threads, access }: Pick<Services, 'threads' | 'access'>,
+): Promise<Share> {
+  const key = fromShareId(shareId);
+  const share = key && (await findShare(threads, key, request.call()));
+  if (!share || !mayBy(share, request, 'read', access)) throw noShare();
+  const { owner, threadId, threadCreatedAt } = share;
+  const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, request.call()));
+  if (thread?.createdAt !== threadCreatedAt) throw noShare();
+  if (!mayBy(share, request, action, access))
+    throw new ServiceError('PermissionDenied', `the thread is not shared with you for this: "${action}" is missing`);
+  return share;
+}
+
+/** @throws NotFound for a run of another thread */
+async function requireRun(
+  { owner, threadId, runId }: { readonly owner: string; readonly threadId: string; readonly runId: string },
+  { call }: Pick<EndpointRequest, 'call'>,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<void> {
+  const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
+  if (run?.threadId !== threadId) throw notFound(`run "${runId}" does not exist`);
+}

@@ -1,0 +1,260 @@
+import { badRequest } from '@agent-workflow/kit/errors';
+import { userIdOf } from '@agent-workflow/kit/ids';
+import { readTime } from '@agent-workflow/protos/message';
+import type { Resource } from '@agent-workflow/protos/threads';
+import { shareRights, type Recipient, type ShareRight } from '../../../access/rules.ts';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { invalidAt } from '../../../http/fields.ts';
+import {
+  createShare as create,
+  deleteShare as remove,
+  fromShareId,
+  listShares as list,
+  listSharesWith,
+  shareOf,
+  toShareId,
+  type Share,
+} from '../../../shares/index.ts';
+import type { Services } from '../../common/services.ts';
+import { shownItems } from '../../common/shown-items.ts';
+import * as examples from '../examples/shares.ts';
+import { Done, maxLimit } from '../schemas/common.ts';
+import type { RunInput } from '../schemas/graph.ts';
+import * as schemas from '../schemas/shares.ts';
+import { ThreadParams } from '../schemas/threads.ts';
+import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
+import { endpoint } from './common/endpoint.ts';
+import { mayBy, ofShared } from './common/shared.ts';
+import { invokeGraph, streamGraph } from './graph.ts';
+import { getMessage, listMessages } from './messages.ts';
+import { cancelRun, createRun, getRun, listRuns, streamRun, waitForRun } from './runs.ts';
+import { getState } from './state.ts';
+import { getThread } from './threads.ts';
+
+const read = { resource: 'checkpointer', action: 'read' } as const;
+const write = { resource: 'checkpointer', action: 'write' } as const;
+
+const shown = (share: Share): object => ({
+  share_id: toShareId(share),
+  thread_id: share.threadId,
+  user_id: userIdOf(share.owner) ?? '',
+  to: share.to,
+  rights: share.rights,
+  until: share.until === undefined ? null : new Date(share.until).toISOString(),
+  created_at: new Date(share.createdAt).toISOString(),
+});
+
+const shownAll = (rows: readonly Resource[], { log }: Pick<Services, 'log'>): readonly object[] =>
+  shownItems(rows, { kind: 'share', show: (row) => shown(shareOf(row)), idsOf: ({ id }) => ({ shareId: id }), log });
+
+export const createShare = endpoint({
+  name: 'createShare',
+  tag: 'shares',
+  summary: 'Share a thread with a user, a role or everybody who is signed in',
+  description:
+    'Lets others read a thread at `/v1/shared/{share_id}`, start runs in it, or answer the questions that are to its owner. Runs that they start are runs of the owner: the agent has the memories of the owner, and the claims of who sends the message. An owner has at most 1,000 shares; one more is 409. 400 where nobody signs in.',
+  example: examples.createShare,
+  method: 'POST',
+  path: '/v1/threads/{thread_id}/shares',
+  access: write,
+  params: ThreadParams,
+  input: schemas.CreateShare,
+  reply: schemas.Share,
+  handle: async ({ params, input, owner, newId, call }, { threads, access }) => {
+    if (!access.signsIn) throw badRequest('nobody signs in here: there is nobody to share with');
+    const to = recipientOf(input.to, { owner, access });
+    const until = readTime(input.until ?? undefined, ['body', 'until']);
+    const rights = shareRights.filter((right) => right === 'read' || input.rights.includes(right));
+    const { threadId, createdAt } = await threads.getThread({ owner, threadId: params.thread_id }, call());
+    const content = { threadId, threadCreatedAt: createdAt, to, rights, ...(until !== undefined && { until }) };
+    return JSON.stringify(shown(await create(threads, { owner, id: newId('share') }, content, call)));
+  },
+});
+
+/** @throws Invalid naming the field */
+function recipientOf(
+  to: { readonly user?: string; readonly role?: string; readonly everybody?: boolean },
+  { owner, access }: Pick<EndpointRequest, 'owner'> & Pick<Services, 'access'>,
+): Recipient {
+  const { user, role, everybody } = to;
+  if ([user, role, everybody].filter((given) => given !== undefined).length !== 1)
+    throw invalidAt(['body', 'to'], 'must have one of user, role and everybody', 'value_error');
+  if (user !== undefined && user === userIdOf(owner))
+    throw invalidAt(['body', 'to', 'user'], 'must be another user: the thread is yours', 'value_error');
+  if (role !== undefined && !access.roles.has(role))
+    throw invalidAt(['body', 'to', 'role'], 'must be a role of service.json', 'value_error');
+  return user === undefined ? (role === undefined ? { everybody: true } : { role }) : { user };
+}
+
+export const listShares = endpoint({
+  name: 'listShares',
+  tag: 'shares',
+  summary: 'List the shares of a thread, newest first',
+  description:
+    'The shares of a thread, the newest first, in pages, those that have ended among them. A page may hold few or none: the next one follows.',
+  example: examples.listShares,
+  method: 'GET',
+  path: '/v1/threads/{thread_id}/shares',
+  access: read,
+  params: ThreadParams,
+  input: schemas.SharesQuery,
+  reply: schemas.ShareList,
+  handle: async ({ params, input: { limit, cursor }, owner, call }, { threads, log }) => {
+    const { threadId } = await threads.getThread({ owner, threadId: params.thread_id }, call());
+    const page = { owner, limit: Math.min(limit, maxLimit), ...(cursor !== undefined && { cursor }) };
+    const { rows, cursor: next } = await list(threads, page, call);
+    const shares = shownAll(rows, { log }).filter((share) => (share as { thread_id: string }).thread_id === threadId);
+    return JSON.stringify({ shares, has_more: next !== undefined, cursor: next });
+  },
+});
+
+export const deleteShare = endpoint({
+  name: 'deleteShare',
+  tag: 'shares',
+  summary: 'Revoke a share',
+  description: 'Revokes a share. Streams that its recipients follow end within five seconds, on every replica.',
+  example: examples.deleteShare,
+  method: 'DELETE',
+  path: '/v1/threads/{thread_id}/shares/{share_id}',
+  access: write,
+  params: schemas.ShareParams,
+  reply: Done,
+  handle: async ({ params, owner, call }, { threads }) => {
+    const key = fromShareId(params.share_id);
+    await remove(threads, { owner, id: key?.owner === owner ? key.id : '-' }, call);
+    return JSON.stringify({ success: true });
+  },
+});
+
+export const listSharedWithMe = endpoint({
+  name: 'listSharedWithMe',
+  tag: 'shares',
+  summary: 'List the threads that others share with the caller',
+  description:
+    'The shares with the caller, with a role of the caller (`role`), or with everybody (`everybody=true`), the newest first, in pages; those that have ended are left out. Without either the shares with the caller alone.',
+  example: examples.listSharedWithMe,
+  method: 'GET',
+  path: '/v1/shared',
+  access: read,
+  input: schemas.SharedQuery,
+  reply: schemas.ShareList,
+  handle: async ({ input, owner, roles = [], call }, { threads, access, log }) => {
+    const { limit, cursor, role, everybody } = input;
+    const caller = { owner, roles };
+    const user = userIdOf(owner);
+    const to: Recipient | undefined =
+      role === undefined
+        ? everybody === 'true'
+          ? { everybody: true }
+          : user === undefined
+            ? undefined
+            : { user }
+        : { role };
+    if (!to || ('role' in to && !roles.includes(to.role))) return JSON.stringify({ shares: [], has_more: false });
+    const page = { to, limit: Math.min(limit, mostShared), ...(cursor !== undefined && { cursor }) };
+    const { rows, cursor: next } = await listSharesWith(threads, page, call);
+    const now = rows.filter((row) => mayBy(shareOf(row), caller, 'read', access));
+    return JSON.stringify({ shares: shownAll(now, { log }), has_more: next !== undefined, cursor: next });
+  },
+});
+
+/** Each of them is read by itself. */
+const mostShared = 100;
+
+const of = '/v1/shared/{share_id}';
+
+type Sent = Pick<RunInput, 'messages' | 'resume' | 'recursion_limit' | 'response_granularity'> & {
+  readonly config?: Pick<NonNullable<RunInput['config']>, 'multitask_strategy' | 'on_disconnect'>;
+};
+
+/** An answer needs another right than a message. */
+const rightOfRun = ({ resume }: Sent): ShareRight => (resume === undefined ? 'write' : 'answer');
+
+/** The fields that a recipient may give, and no other: the rest of a request is the owner's to say. */
+function inThread({ config = {}, ...sent }: Sent, threadId: string): object {
+  const { messages, resume, recursion_limit: recursionLimit, response_granularity: granularity } = sent;
+  const { multitask_strategy: strategy, on_disconnect: onDisconnect } = config;
+  return {
+    ...(messages && { messages }),
+    ...(resume !== undefined && { resume }),
+    ...{ recursion_limit: recursionLimit },
+    ...(granularity && { response_granularity: granularity }),
+    config: {
+      thread_id: threadId,
+      ...(strategy && { multitask_strategy: strategy }),
+      ...(onDisconnect && { on_disconnect: onDisconnect }),
+    },
+  };
+}
+
+const run = {
+  params: schemas.SharedParams,
+  input: schemas.SharedRunInput,
+  right: rightOfRun,
+  toInput: inThread,
+  body: examples.sharedRun,
+};
+const ofThread = { params: schemas.SharedParams, right: 'read' } as const;
+const ofRun = { params: schemas.SharedRunParams, right: 'read' } as const;
+
+/** What recipients may do, each as the owner does it. */
+export const sharedRows = [
+  ofShared(getThread, { ...ofThread, name: 'getSharedThread', path: of, summary: 'Get a shared thread' }),
+  ofShared(getState, {
+    ...ofThread,
+    ...{ name: 'getSharedState', path: `${of}/state`, summary: 'Get the state of a shared thread' },
+  }),
+  ofShared(listMessages, {
+    ...ofThread,
+    ...{ name: 'listSharedMessages', path: `${of}/messages`, summary: 'List the messages of a shared thread' },
+  }),
+  ofShared(getMessage, {
+    ...{ ...ofThread, params: schemas.SharedMessageParams },
+    ...{ name: 'getSharedMessage', path: `${of}/messages/{message_id}`, summary: 'Get a message of a shared thread' },
+  }),
+  ofShared(listCheckpoints, {
+    ...ofThread,
+    ...{ name: 'listSharedCheckpoints', path: `${of}/checkpoints`, summary: 'List the checkpoints of a shared thread' },
+  }),
+  ofShared(getCheckpoint, {
+    ...{ ...ofThread, params: schemas.SharedCheckpointParams },
+    ...{
+      name: 'getSharedCheckpoint',
+      path: `${of}/checkpoints/{checkpoint_id}`,
+      summary: 'Get a checkpoint of a shared thread',
+    },
+  }),
+  ofShared(listRuns, {
+    ...ofThread,
+    ...{ name: 'listSharedRuns', path: `${of}/runs`, summary: 'List the runs of a shared thread' },
+  }),
+  ofShared(createRun, {
+    ...run,
+    ...{ name: 'createSharedRun', path: `${of}/runs`, summary: 'Accept a run in a shared thread' },
+  }),
+  ofShared(invokeGraph, {
+    ...run,
+    ...{ name: 'invokeShared', path: `${of}/invoke`, summary: 'Run the agent of a shared thread and get its result' },
+  }),
+  ofShared(streamGraph, {
+    ...run,
+    ...{ name: 'streamShared', path: `${of}/stream`, summary: 'Run the agent of a shared thread and follow it' },
+  }),
+  ofShared(getRun, { ...ofRun, name: 'getSharedRun', path: `${of}/runs/{run_id}`, summary: 'Get a run' }),
+  ofShared(waitForRun, {
+    ...ofRun,
+    ...{
+      name: 'waitForSharedRun',
+      path: `${of}/runs/{run_id}/wait`,
+      summary: 'Get the result of a run of a shared thread',
+    },
+  }),
+  ofShared(streamRun, {
+    ...ofRun,
+    ...{ name: 'streamSharedRun', path: `${of}/runs/{run_id}/stream`, summary: 'Follow a run of a shared thread' },
+  }),
+  ofShared(cancelRun, {
+    ...{ ...ofRun, right: 'write' },
+    ...{ name: 'cancelSharedRun', path: `${of}/runs/{run_id}/cancel`, summary: 'Stop a run of a shared thread' },
+  }),
+];

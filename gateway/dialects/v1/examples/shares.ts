@@ -1,0 +1,32 @@
+import type { Example } from '../schemas/described.ts';
+import { exampleIds } from './ids.ts';
+
+const share = {
+  share_id: exampleIds.share,
+  thread_id: exampleIds.thread,
+  user_id: 'ada',
+  to: { user: 'bob' },
+  rights: ['read', 'write'],
+  until: '2026-03-05T12:00:00.000Z',
+  created_at: '2026-02-05T12:00:00.000Z',
+};
+
+const page = { shares: [share], has_more: false };
+
+export const createShare: Example = {
+  params: { thread_id: exampleIds.thread },
+  body: { to: { user: 'bob' }, rights: ['read', 'write'], until: '2026-03-05T12:00:00.000Z' },
+  reply: share,
+};
+
+export const listShares: Example = { params: { thread_id: exampleIds.thread }, query: { limit: 100 }, reply: page };
+
+export const deleteShare: Example = {
+  params: { thread_id: exampleIds.thread, share_id: exampleIds.share },
+  reply: { success: true },
+};
+
+export const listSharedWithMe: Example = { query: { limit: 100 }, reply: page };
+
+/** The body of a run in a shared thread. */
+export const sharedRun = { messages: [{ role: 'user', content: 'What is 6 times 7?' }] };

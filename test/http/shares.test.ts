@@ -1,0 +1,186 @@
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { createClient, user, type Client } from '../servers/client.ts';
+import { openGate } from '../servers/gate.ts';
+import { openShape } from './shape.ts';
+
+const module = fileURLToPath(new URL('../backends/roles.ts', import.meta.url));
+const service = {
+  auth: { method: 'custom', path: `${module}:Named` },
+  access: { roles: { support: { is: 'user' }, root: { is: 'admin' } } },
+};
+
+let opened: Awaited<ReturnType<typeof openShape>> | undefined;
+test.before(async () => {
+  opened = await openShape('obedient', { HOST: '127.0.0.1' }, service);
+});
+test.after.always(() => opened?.[Symbol.asyncDispose]());
+
+/** A user by name. */
+const as = (name: string, ...roles: readonly string[]): Pick<Client, 'send'> => ({
+  send: (...request) =>
+    createClient(opened?.url ?? '', { 'x-user': name, 'x-roles': roles.join(',') }).send(...request),
+});
+const [ada, bob, eve] = [as('ada'), as('bob'), as('eve')];
+
+interface Share {
+  readonly share_id: string;
+  readonly thread_id: string;
+  readonly user_id: string;
+  readonly rights: readonly string[];
+}
+
+let made = 0;
+
+/** A thread of ada's with one run. */
+async function makeThread(): Promise<string> {
+  const thread_id = `shared-${String((made += 1))}`;
+  await ada.send('POST', '/v1/graph/invoke', { messages: [user('a cabbage')], config: { thread_id } });
+  return thread_id;
+}
+
+async function share(t: ExecutionContext, thread: string, body: object): Promise<Share> {
+  const reply = await ada.send('POST', `/v1/threads/${thread}/shares`, body);
+  t.is(reply.status, 200, JSON.stringify(reply.body));
+  return reply.body.data as Share;
+}
+
+const statusOf = async (client: Pick<Client, 'send'>, method: string, path: string, body?: object): Promise<number> =>
+  (await client.send(method, path, body)).status;
+
+test('who a thread is shared with reads it, and nobody else finds it', async (t) => {
+  const thread = await makeThread();
+  const { share_id: id, rights } = await share(t, thread, { to: { user: 'bob' } });
+  t.deepEqual(rights, ['read']);
+  const { run_id: runId } = (await bob.send('GET', `/v1/shared/${id}`)).body.data as { run_id: string };
+  const read = ['', '/state', '/messages', '/checkpoints', '/runs', `/runs/${runId}`, `/runs/${runId}/wait`];
+  for (const path of read) {
+    const own = path.startsWith('/runs/') ? `/v1${path}` : `/v1/threads/${thread}${path}`;
+    const [mine, theirs] = [await ada.send('GET', own), await bob.send('GET', `/v1/shared/${id}${path}`)];
+    t.deepEqual(theirs.body.data, mine.body.data, path);
+    t.is(theirs.status, 200, path);
+    for (const other of [eve, ada, as('eve', 'root')])
+      t.is(await statusOf(other, 'GET', `/v1/shared/${id}${path}`), 404, path);
+  }
+  t.is(await statusOf(bob, 'GET', `/v1/threads/${thread}`), 404);
+  t.is(await statusOf(bob, 'GET', `/v1/runs/${runId}`), 404);
+  for (const path of ['/invoke', '/stream', '/runs'])
+    t.is(await statusOf(bob, 'POST', `/v1/shared/${id}${path}`, { messages: [user('hello')] }), 403, path);
+  t.is(await statusOf(bob, 'POST', `/v1/shared/${id}/runs/${runId}/cancel`, {}), 403);
+});
+
+test('a run of another thread of the owner is not found by a share', async (t) => {
+  const [shared, other] = [await makeThread(), await makeThread()];
+  const { share_id: id } = await share(t, shared, { to: { user: 'bob' }, rights: ['write'] });
+  const { run_id: runId } = (await ada.send('GET', `/v1/threads/${other}`)).body.data as { run_id: string };
+  for (const path of ['', '/wait', '/stream'])
+    t.is(await statusOf(bob, 'GET', `/v1/shared/${id}/runs/${runId}${path}`), 404, path);
+  t.is(await statusOf(bob, 'POST', `/v1/shared/${id}/runs/${runId}/cancel`, {}), 404);
+});
+
+test('a role and everybody are recipients, too, and find what is shared with them', async (t) => {
+  const thread = await makeThread();
+  const toRole = await share(t, thread, { to: { role: 'support' } });
+  const toAll = await share(t, thread, { to: { everybody: true } });
+  const sue = as('sue', 'support');
+  t.is(await statusOf(sue, 'GET', `/v1/shared/${toRole.share_id}`), 200);
+  t.is(await statusOf(bob, 'GET', `/v1/shared/${toRole.share_id}`), 404);
+  t.is(await statusOf(bob, 'GET', `/v1/shared/${toAll.share_id}`), 200);
+  const listed = async (client: Pick<Client, 'send'>, query: string): Promise<readonly string[]> => {
+    const { shares } = (await client.send('GET', `/v1/shared?limit=100${query}`)).body.data as { shares: Share[] };
+    return shares.map(({ share_id: id }) => id);
+  };
+  t.true((await listed(sue, '&role=support')).includes(toRole.share_id));
+  t.deepEqual(await listed(bob, '&role=support'), []);
+  t.true((await listed(bob, '&everybody=true')).includes(toAll.share_id));
+  t.false((await listed(bob, '')).includes(toAll.share_id));
+});
+
+test('who may write starts runs of the owner, whose node sees who sent the message', async (t) => {
+  const thread = await makeThread();
+  const { share_id: id } = await share(t, thread, { to: { user: 'bob' }, rights: ['write'] });
+  const reply = await bob.send('POST', `/v1/shared/${id}/invoke`, {
+    messages: [user('config user_id')],
+    response_granularity: 'full',
+  });
+  t.is(reply.status, 200, JSON.stringify(reply.body));
+  t.regex(JSON.stringify(reply.body), /\\"user_id\\":\\"bob\\"/);
+  const { messages } = (await ada.send('GET', `/v1/threads/${thread}/messages`)).body.data as { messages: unknown[] };
+  t.is(messages.length, 4);
+  const { runs } = (await ada.send('GET', `/v1/threads/${thread}/runs`)).body.data as { runs: unknown[] };
+  t.is(runs.length, 2);
+  const answer = await bob.send('POST', `/v1/shared/${id}/invoke`, { messages: [], resume: 'yes' });
+  t.is(answer.status, 403);
+});
+
+test('a body by a share reaches no other thread, agent or config of the owner', async (t) => {
+  const [thread, other] = [await makeThread(), await makeThread()];
+  const { share_id: id } = await share(t, thread, { to: { user: 'bob' }, rights: ['write'] });
+  const body = {
+    messages: [user('hello')],
+    config: { thread_id: other, on_completion: 'delete', user_id: 'ada', checkpoint_id: 'x', agent: 'nobody' },
+    initial_state: { rounds: 99 },
+  };
+  t.is(await statusOf(bob, 'POST', `/v1/shared/${id}/invoke`, body), 200);
+  const { state } = (await ada.send('GET', `/v1/threads/${thread}/state`)).body.data as { state: { rounds: number } };
+  t.is(state.rounds, 2);
+  const { messages } = (await ada.send('GET', `/v1/threads/${other}/messages`)).body.data as { messages: unknown[] };
+  t.is(messages.length, 2);
+});
+
+test('a share that is revoked, over, or of a thread that was deleted gives nothing', async (t) => {
+  const thread = await makeThread();
+  const { share_id: id } = await share(t, thread, { to: { user: 'bob' } });
+  t.is(await statusOf(eve, 'DELETE', `/v1/threads/${thread}/shares/${id}`), 404);
+  t.is(await statusOf(bob, 'DELETE', `/v1/threads/${thread}/shares/${id}`), 404);
+  t.is(await statusOf(bob, 'GET', `/v1/shared/${id}`), 200);
+  t.is(await statusOf(ada, 'DELETE', `/v1/threads/${thread}/shares/${id}`), 200);
+  t.is(await statusOf(bob, 'GET', `/v1/shared/${id}`), 404);
+  const over = await share(t, thread, { to: { user: 'bob' }, until: new Date(Date.now() - 1000).toISOString() });
+  t.is(await statusOf(bob, 'GET', `/v1/shared/${over.share_id}`), 404);
+  const last = await share(t, thread, { to: { user: 'bob' } });
+  await ada.send('DELETE', `/v1/threads/${thread}`);
+  await ada.send('POST', '/v1/graph/invoke', { messages: [user('again')], config: { thread_id: thread } });
+  t.is(await statusOf(bob, 'GET', `/v1/shared/${last.share_id}`), 404);
+});
+
+test('a stream that is followed by a share ends within five seconds of its revocation, and its owner goes on', async (t) => {
+  await using gate = await openGate();
+  await using gated = await openShape('gated', { HOST: '127.0.0.1' }, service);
+  const headers = { 'x-user': 'bob', 'x-roles': '' };
+  const owner = createClient(gated.url, { ...headers, 'x-user': 'ada' });
+  const reader = createClient(gated.url, headers);
+  const started = await owner.send('POST', '/v1/runs', { messages: [user(gate.url)], config: { thread_id: 'gated' } });
+  const { run_id: runId } = started.body.data as { run_id: string };
+  const made = await owner.send('POST', '/v1/threads/gated/shares', { to: { user: 'bob' } });
+  const { share_id: id } = made.body.data as Share;
+  const stream = await fetch(`${gated.url}/v1/shared/${id}/runs/${runId}/stream`, { headers });
+  t.is(stream.status, 200);
+  const waiting = reader.send('GET', `/v1/shared/${id}/runs/${runId}/wait`);
+  await gate.visited(1);
+  const ended = stream.text();
+  await owner.send('DELETE', `/v1/threads/gated/shares/${id}`);
+  const revokedAt = Date.now();
+  t.notRegex(await ended, /on_chain_end/);
+  t.true(Date.now() - revokedAt < 5000);
+  t.is((await waiting).status, 404);
+  gate.open();
+  t.is(await statusOf(owner, 'GET', `/v1/runs/${runId}/wait`), 200);
+});
+
+test('who may be shared with and what for is checked', async (t) => {
+  const thread = await makeThread();
+  const path = `/v1/threads/${thread}/shares`;
+  const wrong = [
+    {},
+    { to: {} },
+    { to: { user: 'bob', role: 'support' } },
+    { to: { user: 'ada' } },
+    { to: { role: 'nobody' } },
+    { to: { user: 'bob' }, rights: ['own'] },
+    { to: { user: 'bob' }, until: 'tomorrow' },
+  ];
+  for (const body of wrong) t.is(await statusOf(ada, 'POST', path, body), 422, JSON.stringify(body));
+  t.is(await statusOf(bob, 'POST', path, { to: { user: 'eve' } }), 404);
+  t.is(await statusOf(bob, 'GET', path), 404);
+});
