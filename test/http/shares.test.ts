@@ -42,7 +42,7 @@ async function makeThread(): Promise<string> {
 async function share(t: ExecutionContext, thread: string, body: object): Promise<Share> {
   const reply = await ada.send('POST', `/v1/threads/${thread}/shares`, body);
   t.is(reply.status, 200, JSON.stringify(reply.body));
-  return reply.body.data as Share;
+  return reply.body.data;
 }
 
 const statusOf = async (client: Pick<Client, 'send'>, method: string, path: string, body?: object): Promise<number> =>

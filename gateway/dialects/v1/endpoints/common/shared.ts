@@ -48,7 +48,7 @@ export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own 
   const { takesTicket: _, input: given, params: _params, ...more } = row;
   const input = own.input ?? given;
   return {
-    ...endpoint<TSchema, TSchema>({
+    ...endpoint({
       ...more,
       ...own,
       tag: 'shares',
