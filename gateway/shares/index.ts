@@ -1,4 +1,4 @@
 /** Threads that their owners share with others. */
-export { fromShareId, shareOf, toShareId, type Share, type ShareKey } from './share.ts';
+export { fromShareId, shareOf, toShareId, type Share } from './share.ts';
 export { createShare, deleteShare, findShare, listShares, listSharesWith } from './shares.ts';
 export { watchShare } from './watch.ts';

@@ -82,7 +82,8 @@ const layersOf: Readonly<Record<string, Layers>> = {
     ['dialects/common'],
     ['dialects/v1/schemas'],
     ['dialects/v1/replies'],
-    ['dialects/v1/endpoints/common', 'dialects/v1/examples'],
+    ['dialects/v1/examples'],
+    ['dialects/v1/endpoints/common'],
     ['dialects/v1/endpoints'],
     ['dialects/v1'],
     [

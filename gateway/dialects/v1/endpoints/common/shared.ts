@@ -90,7 +90,7 @@ export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own 
 const noShare = () => notFound('there is no such share');
 
 /** Finds a share that lets the caller do this. @throws NotFound, and PermissionDenied where it lets the caller only read */
-export async function enter(
+async function enter(
   request: Pick<EndpointRequest, 'owner' | 'roles' | 'call'>,
   shareId: string,
   action: ShareRight,
