@@ -175,6 +175,8 @@ export interface AnswerRequest {
   readonly client: string;
   readonly answerJson: Uint8Array;
   readonly attemptId?: string;
+  readonly onceKey?: string;
+  readonly onlyRepeated?: boolean;
 }
 
 export interface Answering {

@@ -66,7 +66,10 @@ export interface RunCalls {
 
 /** A part of {@link Threads}. */
 export interface QuestionCalls {
-  /** One open question that others than the owner of its thread answer. NotFound where there is none of the id. */
+  /**
+   * One question that others than the owner of its thread answer: an open one, or for a day at least one that was. NotFound where there is none of
+   * the id.
+   */
   readonly getQuestion: (request: GetQuestionRequest, call: Call) => Promise<Question>;
   /** The open questions of all owners that are addressed to any of these roles, of the newest 10,000. */
   readonly listQuestions: (request: ListQuestionsRequest, call: Call) => Promise<ListQuestionsReply>;
@@ -1093,6 +1096,10 @@ export interface AnswerQuestionRequest {
   readonly answerJson: Uint8Array;
   /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
+  readonly onceKey?: string;
+  /** Nothing is answered: an answer that this principal has given to a question that is closed by now gets its reply again. */
+  readonly onlyRepeated?: boolean;
 }
 
 export interface AnswerQuestionReply {
@@ -1135,6 +1142,8 @@ export interface Question {
   readonly valueJson: Uint8Array;
   readonly defaultJson?: Uint8Array;
   readonly threadTitle?: string;
+  /** Whether it is not open any more, or a run holds its thread: then only owner, thread and interrupt id are known. */
+  readonly isClosed?: boolean;
 }
 
 export interface ListQuestionsRequest {

@@ -89,6 +89,8 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly user: Principal['user'];
   /** Names of roles of the caller; absent where there are none. */
   readonly roles?: Principal['roles'];
+  /** The name of the dialect in which it came. */
+  readonly dialect: string;
   /** The agent for which the caller was authorized; `undefined` where that does not depend on the agent. */
   readonly agent: string | undefined;
   /** When the credentials of the caller expire, in milliseconds since 1970; `undefined`: they do not, or it is not known. */

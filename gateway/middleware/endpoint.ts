@@ -179,6 +179,7 @@ function toEndpointRequest(
     owner,
     user,
     ...(roles && { roles }),
+    dialect: state.dialect.name,
     agent,
     expiresAt: state.expiresAt,
     call,

@@ -9,9 +9,9 @@ test('every test of the cookbook passes', async (t) => {
   t.deepEqual(await testCookbook(cookbook), cookbookResult);
 });
 
-test('each of the ten agents has a test of its name, and the page lists it', async (t) => {
+test('each of the eleven agents has a test of its name, and the page lists it', async (t) => {
   const agents = (await readdir(join(cookbook, 'agents'))).toSorted();
-  t.is(agents.length, 10);
+  t.is(agents.length, 11);
   const tests = (await readdir(join(cookbook, 'tests'))).map((file) => file.replace('.test.', '.'));
   t.deepEqual(tests.toSorted(), agents);
   const page = await readFile(join(cookbook, 'README.md'), 'utf8');

@@ -149,6 +149,9 @@ export function threadsQuestionsContract(test: TestFn, name: string, open: OpenT
     t.deepEqual(again, { answers: 2, quorum: 2, differs: false, runId: 'r2' });
     await refused(t, answer(threads, id, { by: 'dora', value: { a: 1, b: 2 } }), 'Conflict');
     await refused(t, answer(threads, id, { by: 'clara', value: 'no' }), 'Conflict');
+    const repeats = { by: 'clara', value: { a: 1, b: 2 }, onlyRepeated: true };
+    t.is((await answer(threads, id, repeats)).runId, 'r2');
+    await refused(t, answer(threads, id, { ...repeats, by: 'dora' }), 'Conflict');
   });
 
   check('an answer that differs reaches the node as a difference', async (t, threads) => {

@@ -22,6 +22,19 @@ const isOfRegistry = (path: string): boolean => path.endsWith('/routing') || pat
 const failing = serve(test, 'throwing');
 const isOfFailed = (path: string): boolean => path.endsWith('/retry');
 
+/** A service whose agent asks callers with a role: here, where nobody signs in, everybody. */
+const asking = serve(test, 'asking-others');
+const isOfQuestions = (path: string): boolean => path.startsWith('/v1/questions');
+
+/** Makes the question that an example names. */
+async function prepareQuestion(): Promise<Readonly<Record<string, string>>> {
+  const content = JSON.stringify({ to: ['approver'], notOwner: true, deadline: 3_600_000, default: false });
+  await asking.send('POST', '/v1/graph/invoke', { messages: [{ role: 'user', content }] });
+  const { body } = await asking.send('GET', '/v1/questions');
+  const { questions } = body.data as { readonly questions: readonly { readonly question_id: string }[] };
+  return { [ids.question]: questions[0]?.question_id ?? '' };
+}
+
 /** Makes the failed run that an example names. */
 async function prepareFailed(): Promise<Readonly<Record<string, string>>> {
   const { body } = await failing.send('POST', '/v1/runs', { messages: [{ role: 'user', content: 'node' }] });
@@ -208,11 +221,17 @@ test('every example works as it is shown, and its reply and the real one are wha
   let executed = 0;
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, { parameters = [], requestBody, responses }] of Object.entries(operations)) {
-      const made = await (isOfFailed(path) ? prepareFailed() : prepare());
+      const made = await (isOfFailed(path) ? prepareFailed() : isOfQuestions(path) ? prepareQuestion() : prepare());
       const name = `${method.toUpperCase()} ${path}`;
       const given = requestBody?.content['application/json']?.example;
       const form = requestBody?.content['multipart/form-data']?.example;
-      const { url: originOf } = isOfRegistry(path) ? registered : isOfFailed(path) ? failing : { url };
+      const { url: originOf } = isOfRegistry(path)
+        ? registered
+        : isOfFailed(path)
+          ? failing
+          : isOfQuestions(path)
+            ? asking
+            : { url };
       const origin = originOf();
       const response = await fetch(`${origin}${replaced(urlOf(path, parameters), made)}`, {
         method: method.toUpperCase(),

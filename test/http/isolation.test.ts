@@ -79,6 +79,7 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   invokeGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
+  answerQuestion: () => ({ answer: true }),
   createRuns: ({ thread_id }) => ({ runs: [{ messages: [user('hello')], config: { thread_id } }] }),
   lgCreateRun: ofGraph,
   lgRunAndWait: ofGraph,

@@ -7,6 +7,7 @@ import type {
   HistoryCalls,
   IdempotencyCalls,
   MessageCalls,
+  QuestionCalls,
   ResourceCalls,
   RunReadCalls,
   StateCalls,
@@ -37,6 +38,7 @@ export interface Services {
     ThreadChangeCalls &
     StateCalls &
     MessageCalls &
+    QuestionCalls &
     HistoryCalls &
     IdempotencyCalls &
     FileCalls &

@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
 import type { RemoteTool, StartRequest, StartReply } from '@agent-workflow/protos/execution';
@@ -17,6 +17,7 @@ import type { RunTerms } from '../../schedules/run-terms.ts';
 import type { RunOrder } from './run-order.ts';
 import { boundedBytes, metadataBytes, tooLarge } from './bounded.ts';
 import { agentOf } from './named-agent.ts';
+import { answererOf, mayAnswer, refusedQuestion } from './questions.ts';
 import { configOf } from './run-config.ts';
 import { toEntries } from './incoming-messages.ts';
 import { webhookJsonOf } from './run-webhook.ts';
@@ -236,12 +237,41 @@ export async function startRun(
 ): Promise<StartReply> {
   const start = await toStartRequest(request, starts, services);
   const { tools, config } = request.input;
+  const answering = start.resumeJson && { answering: answererOf(request) };
   try {
-    return await services.execution.start(start, request.call());
+    return await startAllowed(request, { ...start, ...answering }, services);
   } catch (error) {
     throw atPlaceOfTool(error, { ...(tools && { tools }), ...(config && { config }) });
   }
 }
+
+/**
+ * Starts the run. Where it would answer or drop a question of others, it starts all the same when the caller may answer that.
+ * @throws PermissionDenied or Conflict when the caller may not
+ */
+async function startAllowed(
+  request: EndpointRequest<unknown, RunOrder>,
+  start: StartRequest,
+  services: Services,
+): Promise<StartReply> {
+  const allowed: string[] = [];
+  for (;;) {
+    const answering = allowed.length === 0 ? {} : { answering: { ...answererOf(request), mayAnswer: allowed } };
+    try {
+      return await services.execution.start({ ...start, ...answering }, request.call());
+    } catch (error) {
+      const id = allowed.length < mostQuestions ? refusedQuestion(error) : undefined;
+      const question =
+        id && (await undefinedIfNotFound(services.threads.getQuestion({ questionId: id }, request.call())));
+      if (!question || allowed.includes(question.interruptId) || !mayAnswer(services.access, request, question))
+        throw error;
+      allowed.push(question.interruptId);
+    }
+  }
+}
+
+/** Questions of others that one start may answer or drop. */
+const mostQuestions = 20;
 
 /** Whether a start was refused since its thread has a newer run than the one that it goes on from. */
 export const isNewerRun = (error: unknown): boolean =>

@@ -75,9 +75,11 @@ export function createQuestionCalls({ store, now }: QuestionCallsOptions): Quest
 
   return {
     getQuestion: async ({ questionId }) => {
-      const question = await read(questionId);
-      if (question === undefined || question === 'hidden') throw notFound(`question "${questionId}" is not open`);
-      return question;
+      const row = await store.getResource(ofPlace(questionId));
+      if (!row) throw notFound(`question "${questionId}" does not exist`);
+      const place = readPlace(row.json);
+      const question = await readQuestion(store, place);
+      return question === undefined || question === 'hidden' ? closedAt(questionId, place) : question;
     },
 
     listQuestions: async (request) => {
@@ -112,6 +114,12 @@ export function createQuestionCalls({ store, now }: QuestionCallsOptions): Quest
     },
   };
 }
+
+/** What is known of a question that is not open any more, or whose thread a run holds. */
+const closedAt = (questionId: string, { owner, threadId, id, to }: QuestionPlace): Question => ({
+  ...{ questionId, owner, threadId, interruptId: id, to, isClosed: true },
+  ...{ runId: '', agent: '', node: '', notOwner: true, quorum: 1, answeredBy: [], askedAt: 0, valueJson: toJson(null) },
+});
 
 interface Found extends QuestionEntry {
   /** Its entries, one of each role. */

@@ -24,7 +24,7 @@ import { runOfDeadline } from '../runs/late-answer.ts';
 import type { Reads } from '../ports/changes.ts';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
-import { decideAnswer, repeatedAnswer } from '../runs/answer-question.ts';
+import { closed, decideAnswer, repeatedAnswer } from '../runs/answer-question.ts';
 import { decideAccept, refuseLate, takesPlace, undoesActive, type StartingPoint } from '../runs/accept.ts';
 import { isVersionConflict } from '../state/write.ts';
 import { decideClaim, inputIds } from '../runs/claim.ts';
@@ -322,6 +322,7 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const key = keyOf(request);
       refuseOver(request.answerJson.byteLength, sizes.resume, ['answer']);
       try {
+        if (request.onlyRepeated) throw closed(request);
         return await answer(key, request);
       } catch (error) {
         const run = isServiceError(error, 'Conflict') ? await runWithAnswer(key, request.interruptId) : undefined;

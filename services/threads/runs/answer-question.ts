@@ -101,5 +101,5 @@ export function repeatedAnswer(
 const shownId = (request: AnswerQuestionRequest): string => questionIdOf(request, request.interruptId);
 
 /** The question is not one that the thread waits to be answered. */
-const closed = (request: AnswerQuestionRequest): ServiceError =>
+export const closed = (request: AnswerQuestionRequest): ServiceError =>
   conflict(`question "${shownId(request)}" is not open: it was answered, or its thread has gone on`);

@@ -52,6 +52,7 @@ import {
 } from './schedules.ts';
 import { createShare, deleteShare, listSharedWithMe, listShares, sharedRows } from './shares.ts';
 import { clearState, getState, updateState } from './state.ts';
+import { answerQuestion, listQuestions } from './questions.ts';
 import { getRunStep, listRunSteps } from './steps.ts';
 import { getRunTrace } from './trace.ts';
 import {
@@ -115,6 +116,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[createSchedule, listSchedules, getSchedule, updateSchedule, deleteSchedule],
   ...[pauseSchedule, resumeSchedule, runSchedule, backfillSchedule],
   ...[listThreads, searchThreads, countThreads, listInbox],
+  ...[listQuestions, answerQuestion],
   ...[getThread, updateThread, deleteThread, getState, updateState, clearState],
   ...[listCheckpoints, getCheckpoint, forkThread, restoreThread, pruneThread],
   ...[listMessages, getMessage, addMessages, deleteMessage],

@@ -120,6 +120,7 @@ test('the cursor of a list in the order of changes says what its pages miss, and
     '/v1/assistants': false,
     '/v1/assistants/{assistant_id}/versions': false,
     '/v1/inbox': true,
+    '/v1/questions': false,
     '/v1/deliveries': false,
     '/v1/files': false,
     '/v1/runs': false,

@@ -37,6 +37,7 @@ const tags: Readonly<Record<string, string>> = {
   triggers: 'Addresses whose signed events start runs',
   schedules: 'Runs that start by themselves: by a cron expression, at an interval, once',
   threads: 'Conversations with their state and checkpoints',
+  questions: 'What runs of others ask callers with a role',
   messages: 'The messages of a thread',
   memories: 'What is remembered across threads',
   files: 'What callers upload, for messages to name: images, sounds, documents',

@@ -545,6 +545,15 @@ export const Interrupt = objectOf('Interrupt', 'A question of a node that waits 
   default: Type.Optional(
     described(Json, 'The answer that counts from the deadline on; absent: the node learns that nobody answered'),
   ),
+  to: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'The roles whose callers answer it, at `/v1/questions`; absent: the owner of the thread does',
+    }),
+  ),
+  not_owner: Type.Optional(flag('Whether the owner may not answer it, whichever roles he has; absent for no')),
+  quorum: Type.Optional(
+    Type.Integer({ minimum: 2, description: 'How many callers must give the same answer; absent: one' }),
+  ),
 });
 
 export const InvokeResult = objectOf('InvokeResult', 'The result of a run.', {

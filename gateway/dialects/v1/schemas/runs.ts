@@ -101,6 +101,19 @@ export const Run = objectOf('Run', 'A run.', {
   resumed_by: Type.Optional(
     text('Of an interrupted run: the run that answers what this one asked; absent while none was accepted'),
   ),
+  answered_by: Type.Optional(
+    Type.Array(
+      objectOf('Answerer', 'Who answered a question.', {
+        by: text('The id of the principal'),
+        at: time('When'),
+        client: text('The protocol of the client: `v1`, `langgraph`, `mcp` and so on'),
+      }),
+      {
+        description:
+          'Who gave the answers that the run brings, of several in the order of their answers; absent in lists, and where it brings none',
+      },
+    ),
+  ),
   deadline: Type.Optional(
     time('When an interrupted run goes on without an answer: the first deadline of its questions, while that counts'),
   ),

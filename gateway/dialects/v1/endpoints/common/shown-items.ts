@@ -73,6 +73,7 @@ export const toRunItem = (run: Run): Record<string, unknown> => ({
   ...(run.end && { ended_at: new Date(run.updatedAt).toISOString() }),
   resumes: run.resumes,
   resumed_by: run.resumedBy,
+  ...(run.answeredByJson !== undefined && { answered_by: JSON.parse(run.answeredByJson) as unknown }),
   ...(run.wakeAt !== undefined && {
     [run.status === 'interrupted' ? 'deadline' : 'wake_at']: new Date(run.wakeAt).toISOString(),
   }),

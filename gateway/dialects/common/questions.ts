@@ -1,0 +1,42 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { userIdOf } from '@agent-workflow/kit/ids';
+import type { Answering } from '@agent-workflow/protos/execution';
+import { questionOfOthers } from '@agent-workflow/protos/refusals';
+import type { Question } from '@agent-workflow/protos/threads';
+import { decide } from '../../access/decide.ts';
+import { levels, type AccessRules } from '../../access/rules.ts';
+import type { EndpointRequest } from '../../http/endpoint.ts';
+
+/** Who answers: what the record notes of them. */
+export const answererOf = ({ owner, dialect }: Pick<EndpointRequest, 'owner' | 'dialect'>): Answering => ({
+  by: principalOf(owner),
+  client: dialect,
+});
+
+/** The id of a principal, as people know it; of callers who do not sign in, that of their owner. */
+export const principalOf = (owner: string): string => userIdOf(owner) ?? owner;
+
+/** Whether the caller may answer a question that is not to the owner alone. */
+export const mayAnswer = (
+  access: AccessRules,
+  { owner, roles }: Pick<EndpointRequest, 'owner' | 'roles'>,
+  { agent, node, to, notOwner, owner: askedFor, isClosed = false }: Question,
+): boolean =>
+  !isClosed &&
+  decide(access, { owner, ...(roles && { roles }) }, { kind: 'question', agent, node, to, notOwner, owner: askedFor });
+
+/** The names under which a question may be addressed to the caller: of their roles, the levels of these, and everybody's. */
+export function addressesOf({ roles: known, signsIn }: AccessRules, roles: readonly string[] = []): readonly string[] {
+  const held = roles.flatMap((name) => known.get(name)?.is ?? []);
+  // An admin stands for every role, and so does every caller where nobody signs in.
+  const names = held.includes('admin') || !signsIn ? [...known.keys(), ...levels] : [...roles, ...held];
+  return [...new Set(['*', 'user', ...names])];
+}
+
+/** The id of the question of others because of which the record has refused a run; `undefined` for any other error. */
+export function refusedQuestion(error: unknown): string | undefined {
+  if (!isServiceError(error, 'PermissionDenied') && !isServiceError(error, 'Conflict')) return undefined;
+  const detail = error.details.find(({ type }) => type === questionOfOthers);
+  const id = detail?.field.at(-1);
+  return typeof id === 'string' ? id : undefined;
+}
