@@ -22,12 +22,18 @@ export const QuestionsQuery = Type.Object({
   agent: Type.Optional(text('Only questions of this agent')),
   sort: words(['asked', 'deadline'], {
     description: 'Which come first',
-    meanings: { asked: 'those that wait longest', deadline: 'those whose deadline is next; those without one come last' },
+    meanings: {
+      asked: 'those that wait longest',
+      deadline: 'those whose deadline is next; those without one come last',
+    },
     default: 'asked',
   }),
   limit: limitOf(100),
   cursor: Type.Optional(
-    described(Cursor, 'The `cursor` of the page before. It belongs to the list of the same filters and roles: elsewhere it is 422.'),
+    described(
+      Cursor,
+      'The `cursor` of the page before. It belongs to the list of the same filters and roles: elsewhere it is 422.',
+    ),
   ),
 });
 
