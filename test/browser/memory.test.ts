@@ -373,3 +373,26 @@ async function fits(t: ExecutionContext, page: Page): Promise<void> {
   const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   t.true(width <= 0, `the page is ${String(width)} px wider than the window`);
 }
+
+browserTest('what is shared is shown, stored and forgotten by its scope', async (t) => {
+  const scope = 'agent:default';
+  await store('Refunds above 500 EUR need a manager', { scope }, forgetting);
+  const page = await open(t, {}, { of: forgetting });
+  await page.getByText('Tune', { exact: true }).click();
+  await page.getByRole('textbox', { name: 'Scope' }).fill(scope);
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.waitForURL((url) => url.hash === '#/memory?scope=agent%3Adefault');
+  await page.getByRole('button', { name: /^scope agent:default/ }).waitFor();
+  await rows(page).filter({ hasText: 'Refunds' }).click();
+  await page.getByRole('region', { name: 'Where it comes from' }).getByRole('link', { name: scope }).waitFor();
+  await search(page, 'who signs refunds');
+  await page.getByText('1 found by meaning and words, best first').waitFor();
+  await page.getByRole('button', { name: 'New memory' }).click();
+  const form = page.getByRole('dialog', { name: `New memory in ${scope}` });
+  t.is(await form.getByRole('textbox', { name: 'Thread' }).count(), 0);
+  await form.getByRole('textbox', { name: 'Content' }).fill('The shop opens at nine');
+  await form.getByRole('button', { name: 'Store' }).click();
+  await detail(page).getByRole('heading', { name: 'The shop opens at nine' }).waitFor();
+  t.is((await clientOf(forgetting).memories.list({ scope })).total, 2);
+  t.deepEqual(await violationsIn(page), []);
+});

@@ -8,7 +8,7 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     'test/cassandra/{faults,long-log,recency,tombstones}.test.ts',
     'test/chart/install.test.ts',
     'test/cluster/nats-{queue,cluster}.test.ts',
-    'test/contract/memory-{agreement,repair}.test.ts',
+    'test/contract/memory-{agreement,knowledge,repair}.test.ts',
   ],
   'test:faults': ['test/faults/*.test.ts'],
   'test:cluster': [

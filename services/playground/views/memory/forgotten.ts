@@ -29,7 +29,7 @@ export function forgetLater(memory: Memory, query: Readonly<Record<string, strin
       go({ view: 'memory', id: memory.id, query });
     },
     onGone: () => {
-      client.memories.delete(memory.id).catch((error: unknown) => {
+      client.memories.delete(memory.id, { scope: memory.scope }).catch((error: unknown) => {
         if (error instanceof RequestError && error.status === 404) return;
         show();
         toast({ text: `Not forgotten: ${title}. ${faultOf(error).what}`, ms: failureMs });

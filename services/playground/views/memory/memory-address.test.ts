@@ -33,6 +33,9 @@ test('an address selects memories and says how they are searched for', (t) => {
     ...{ retrieval_strategy: 'relevance', distance_metric: 'manhattan' },
   });
   t.deepEqual(placeOf({}).selection, {});
+  t.deepEqual(placeOf({ scope: 'own' }).selection, {});
+  const inScope = searchOf(placeOf({ search: 'tea', scope: 'shared:handbook' }));
+  t.deepEqual([inScope.scopes, 'scope' in inScope], [['shared:handbook'], false]);
   t.like(searchOf(placeOf({ search: 'tea' })), { retrieval_strategy: 'hybrid', limit: 50 });
   t.deepEqual(memorySelectionOf({ search: 'tea', span: 's3', type: '' }), { search: 'tea' });
 });
@@ -59,6 +62,9 @@ test('a comparison has a column for each strategy by one metric, or for each met
 
 test('a selection without a condition forgets all, and only when it says so', (t) => {
   t.deepEqual(toForget({}), { options: { all: true } });
+  const shared = placeOf({ scope: 'shared:handbook' }).selection;
+  t.deepEqual(toForget(shared), { scope: 'shared:handbook', options: { all: true } });
+  t.is(selectionText(shared), 'scope shared:handbook');
   const { selection } = placeOf({ type: 'semantic', category: 'a', thread: 't', filters: '{"year":{"$gte":2020}}' });
   t.deepEqual(toForget(selection), selection);
   t.is(selectionText(selection), 'type semantic, category a, thread t, metadata {"year":{"$gte":2020}}');

@@ -33,7 +33,7 @@ export interface MemoryPlace {
 export type Faults = Readonly<Record<string, string>>;
 
 const names = [
-  ...(['search', 'type', 'category', 'thread', 'filters'] as const),
+  ...(['search', 'scope', 'type', 'category', 'thread', 'filters'] as const),
   ...(['by', 'metric', 'compare', 'limit', 'least', 'options'] as const),
 ];
 
@@ -54,10 +54,12 @@ export function readMemoryPlace(query: Query): { readonly value: MemoryPlace } |
   const faults = Object.entries(reads).flatMap(([name, read]) => ('fault' in read ? [[name, read.fault]] : []));
   if (faults.length > 0) return { faults: Object.fromEntries(faults) as Faults };
   const { search = '', compare } = query;
+  const scope = query['scope']?.trim() ?? '';
   return {
     value: {
       search: search.trim(),
       selection: {
+        ...(scope !== '' && scope !== 'own' && { scope }),
         ...(valueOf(type) && { memory_type: valueOf(type) }),
         ...(query['category'] && { category: query['category'] }),
         ...(Object.keys(valueOf(filters) ?? {}).length > 0 && { filters: valueOf(filters) }),
@@ -88,8 +90,10 @@ function readName<K extends string>(
 /** The search of a place, by its strategy or by another one. */
 export function searchOf(place: MemoryPlace, other: Partial<MemoryPlace> = {}): MemoryQuery {
   const { search, selection, strategy, metric, limit, least, options } = { ...place, ...other };
+  const { scope, ...conditions } = selection;
   return {
-    ...selection,
+    ...conditions,
+    ...(scope !== undefined && { scopes: [scope] }),
     ...{ query: search, limit, max_tokens: maxTokens, retrieval_strategy: strategy, distance_metric: metric },
     ...(least > 0 && { score_threshold: least }),
     ...(options && { options }),
@@ -124,6 +128,7 @@ export function comparedOf(given: MemoryPlace): readonly ComparedSearch[] {
 /** What the address selects beside kind and text, each with the words of its filter. */
 export function furtherFilters(query: Query): readonly { readonly name: string; readonly text: string }[] {
   const words: Readonly<Record<string, (value: string) => string>> = {
+    scope: (value) => `scope ${value}`,
     category: (value) => `in ${value}`,
     thread: (value) => `of thread ${value}`,
     filters: (value) => `metadata ${value}`,
@@ -139,8 +144,9 @@ export function furtherFilters(query: Query): readonly { readonly name: string; 
 }
 
 /** The conditions of a selection in words: `type semantic, category places`. */
-export function selectionText({ memory_type: type, category, filters, config }: MemorySelection): string {
+export function selectionText({ scope, memory_type: type, category, filters, config }: MemorySelection): string {
   const conditions = [
+    scope && `scope ${scope}`,
     type && `type ${type}`,
     category !== undefined && `category ${category}`,
     config && `thread ${String(config['thread_id'])}`,
@@ -151,4 +157,4 @@ export function selectionText({ memory_type: type, category, filters, config }: 
 
 /** The body that forgets what is selected; without a condition it names all. */
 export const toForget = (selection: MemorySelection): MemorySelection =>
-  Object.keys(selection).length === 0 ? { options: { all: true } } : selection;
+  Object.keys(selection).some((name) => name !== 'scope') ? selection : { ...selection, options: { all: true } };

@@ -61,7 +61,7 @@ export function MemoryFilters({ query }: { readonly query: Query }) {
   );
 }
 
-const boxNames = ['category', 'thread', 'filters', 'least', 'limit', 'metric', 'options'] as const;
+const boxNames = ['scope', 'category', 'thread', 'filters', 'least', 'limit', 'metric', 'options'] as const;
 const metricChoices = {
   '': 'cosine',
   ...Object.fromEntries(
@@ -116,6 +116,13 @@ function Further({ query, isSearch }: { readonly query: Query; readonly isSearch
         <Icon name="options" /> Tune
       </summary>
       <form ref={form} class="floating" aria-label="Tune the search" noValidate onSubmit={onSubmit}>
+        <Box
+          label="Scope"
+          {...boxOf('scope')}
+          isWide
+          hint="agent:NAME or shared:NAME; empty: your own"
+          input={{ placeholder: 'own', class: 'code' }}
+        />
         <Box label="Category" {...boxOf('category')} input={{ maxLength: 256 }} />
         <Box label="Thread" {...boxOf('thread')} hint="its id" />
         <Box

@@ -1,4 +1,4 @@
-import type { JsonObject, Memory } from '@agent-workflow/client';
+import type { JsonObject, Memory, MemoryScope } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { useAction } from '../../session/action.ts';
@@ -16,6 +16,8 @@ import { changedFields, metadataText } from './metadata-text.ts';
 interface MemoryFormProps {
   /** The memory that is changed; absent for a new one. */
   readonly memory?: Memory;
+  /** Where a new memory is stored; absent: with the reader's own. */
+  readonly scope?: MemoryScope | undefined;
   /** The JSON of the reply that it was read from. */
   readonly reply?: string | undefined;
   readonly onClose: () => void;
@@ -26,7 +28,7 @@ interface MemoryFormProps {
 const types = Object.fromEntries(namesOf(memoryTypes).map((name) => [name, `${name}: ${memoryTypes[name]}`]));
 
 /** Stores a memory or changes one. What the service refuses stays in its box. */
-export function MemoryForm({ memory, reply, onClose, onSaved }: MemoryFormProps) {
+export function MemoryForm({ memory, scope = memory?.scope, reply, onClose, onSaved }: MemoryFormProps) {
   // What was there when the form was opened: a list that is read again meanwhile changes nothing in the boxes.
   const [before] = useState(() => (memory ? metadataText(memory.metadata, reply) : ''));
   const boxes = useSignal({
@@ -39,7 +41,8 @@ export function MemoryForm({ memory, reply, onClose, onSaved }: MemoryFormProps)
   const faults = useSignal<Faults>({});
   const refusals = useSignal(0);
   const form = useFaultFocus<HTMLFormElement>(refusals.value);
-  const saving = useAction<[Parameters<typeof client.memories.update>[1]]>(async (signal, change) => {
+  const saving = useAction<[Parameters<typeof client.memories.update>[1]]>(async (signal, edited) => {
+    const change = { ...edited, ...(scope !== undefined && { scope }) };
     const changed = memory && (await client.memories.update(memory.id, change, { signal })).memory;
     const id = changed?.id ?? (await storeNew(boxes.peek(), change, signal));
     toast({ text: memory ? 'The memory is changed.' : 'The memory is stored.' });
@@ -65,10 +68,14 @@ export function MemoryForm({ memory, reply, onClose, onSaved }: MemoryFormProps)
   };
   const { content, metadata } = boxes.value;
   return (
-    <Modal title={memory ? 'Edit the memory' : 'New memory'} class="wide-dialog" onClose={onClose}>
+    <Modal
+      title={memory ? 'Edit the memory' : `New memory${scope === undefined ? '' : ` in ${scope}`}`}
+      class="wide-dialog"
+      onClose={onClose}
+    >
       <form ref={form} class="stack" noValidate onSubmit={onSubmit}>
         <Box label="Content" name="content" value={content} onText={onText} fault={faults.value['content']} rows={4} />
-        {!memory && <NewFields boxes={boxes.value} onText={onText} />}
+        {!memory && <NewFields boxes={boxes.value} isShared={scope !== undefined} onText={onText} />}
         <Box
           label="Metadata"
           name="metadata"
@@ -105,10 +112,12 @@ interface NewBoxes {
 
 interface NewFieldsProps {
   readonly boxes: NewBoxes;
+  /** What is shared belongs to no thread. */
+  readonly isShared: boolean;
   readonly onText: (name: string, text: string) => void;
 }
 
-const NewFields = ({ boxes: { memory_type: type, category, thread_id: thread }, onText }: NewFieldsProps) => (
+const NewFields = ({ boxes: { memory_type: type, category, thread_id: thread }, isShared, onText }: NewFieldsProps) => (
   <>
     <Box label="Kind" name="memory_type" value={type} onText={onText} options={types} />
     <Box
@@ -119,13 +128,15 @@ const NewFields = ({ boxes: { memory_type: type, category, thread_id: thread }, 
       hint="A word of your own by which memories are grouped."
       input={{ maxLength: 256 }}
     />
-    <Box
-      label="Thread"
-      name="thread_id"
-      value={thread}
-      onText={onText}
-      hint="The memory goes with this thread. Empty: it stays by itself."
-    />
+    {!isShared && (
+      <Box
+        label="Thread"
+        name="thread_id"
+        value={thread}
+        onText={onText}
+        hint="The memory goes with this thread. Empty: it stays by itself."
+      />
+    )}
   </>
 );
 

@@ -41,7 +41,7 @@ interface MemoryPaneProps {
 /** One memory: what it says, why it was found, where it comes from, and its metadata. */
 export function MemoryPane({ id, listed, query, place, found, onChanged }: MemoryPaneProps) {
   const { state, again } = useLoaded(async (signal) => {
-    const reply = await client.memories.get(id, { signal });
+    const reply = await client.memories.get(id, { signal, scope: place.selection.scope });
     return { memory: reply.memory, text: writtenOf(reply) };
   }, []);
   const { value, error, isLoading } = state.value;
@@ -122,11 +122,19 @@ function Content({ text, sought }: { readonly text: string; readonly sought: Sou
 
 /** Where a memory comes from, and until when it is there. */
 function Source({ memory }: { readonly memory: Memory }) {
-  const { memory_type: type, category, timestamp, expires_at: expiresAt, thread_id: thread } = memory;
+  const { memory_type: type, category, timestamp, expires_at: expiresAt, thread_id: thread, scope } = memory;
   return (
     <section aria-label="Where it comes from">
       <h2>Where it comes from</h2>
       <dl class="memory-source">
+        {scope !== undefined && (
+          <div>
+            <dt>Scope</dt>
+            <dd>
+              <a href={toHash({ view: 'memory', query: { scope } })}>{scope}</a>
+            </dd>
+          </div>
+        )}
         {thread !== '' && (
           <div>
             <dt>Thread</dt>
@@ -160,9 +168,7 @@ function Source({ memory }: { readonly memory: Memory }) {
         </div>
         <div>
           <dt>Category</dt>
-          <dd>
-            <a href={toHash({ view: 'memory', query: { category: category ?? '' } })}>{category}</a>
-          </dd>
+          <dd>{category ? <a href={toHash({ view: 'memory', query: { category } })}>{category}</a> : 'none'}</dd>
         </div>
       </dl>
     </section>

@@ -116,6 +116,7 @@ function Memories({ place, query, id }: MemoriesProps) {
       />
       {isMaking.value && (
         <MemoryForm
+          scope={place.selection.scope}
           onClose={() => {
             isMaking.value = false;
           }}
