@@ -9,7 +9,7 @@ import { fileChecks, fileSettings, sharedFileChecks } from './files/index.ts';
 import { requestSettings } from './http/settings.ts';
 import { limitSettings } from './limits/index.ts';
 import { browserChecks, browserSettings } from './middleware/settings.ts';
-import { pageSettings } from './pages/settings.ts';
+import { pageChecks, pageSettings } from './pages/settings.ts';
 import { redisSettings } from './redis/settings.ts';
 
 /** Settings of the gateway. */
@@ -28,7 +28,7 @@ export const gatewaySettings = {
 } satisfies Settings;
 
 /** What must hold between them. */
-export const gatewayChecks = [...fileChecks, ...browserChecks];
+export const gatewayChecks = [...fileChecks, ...browserChecks, ...pageChecks];
 
 /** Settings of a gateway that is a process of its own. */
 export const gatewayProcessSettings = {
@@ -42,7 +42,7 @@ export const gatewayProcessSettings = {
 } satisfies Settings;
 
 /** What must hold between them. */
-export const gatewayProcessChecks = [...securityChecks, ...sharedFileChecks, ...browserChecks];
+export const gatewayProcessChecks = [...securityChecks, ...sharedFileChecks, ...browserChecks, ...pageChecks];
 
 export type GatewayConfig = Values<typeof gatewaySettings>;
 

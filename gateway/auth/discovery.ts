@@ -1,4 +1,5 @@
-import { fetchJson, secureAddressFault } from './fetched-json.ts';
+import { secureAddressFault } from '../http/address-fault.ts';
+import { fetchJson } from './fetched-json.ts';
 
 /** Where an issuer describes itself (OpenID Connect Discovery 1.0 §4). */
 const discoveryUrl = (issuer: string): string => `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;

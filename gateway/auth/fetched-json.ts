@@ -1,5 +1,3 @@
-import { isLoopback } from '@agent-workflow/runtime/loopback';
-
 /** What an issuer of tokens publishes, at most, in bytes. */
 const maxBytes = 256 * 1024;
 
@@ -25,20 +23,4 @@ async function boundedText({ body }: Response, what: string): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-/** What is wrong with an address from which keys are read; `undefined` for a valid one. */
-export function addressFault(url: string): string | undefined {
-  const parsed = URL.parse(url);
-  if (!parsed || !/^https?:$/.test(parsed.protocol)) return 'must be an http or https address';
-  return parsed.username || parsed.password ? 'must not carry a name or password' : undefined;
-}
-
-/** The same for one that nobody on the way may change: only this machine is reached without TLS. */
-export function secureAddressFault(url: string): string | undefined {
-  const fault = addressFault(url);
-  if (fault !== undefined) return fault;
-  const { protocol, hostname } = new URL(url);
-  const isSecure = protocol === 'https:' || isLoopback(hostname.replaceAll(/[[\]]/g, ''));
-  return isSecure ? undefined : 'must be an https address';
 }

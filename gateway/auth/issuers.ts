@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '@agent-workflow/kit/env';
 import type { Log } from '@agent-workflow/kit/log';
+import { secureAddressFault } from '../http/address-fault.ts';
 import { algorithms, minSecretBytes, type Algorithm } from './algorithms.ts';
 import { discoverKeys } from './discovery.ts';
-import { secureAddressFault } from './fetched-json.ts';
 import { hasKeys, openFetched, openKeys, type Keys } from './keys.ts';
 import type { AuthConfig } from './settings.ts';
 import type { Namespace } from './user.ts';

@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject, createSecretKey } from 'node:crypto';
 import { ConfigError } from '@agent-workflow/kit/env';
 import type { Log } from '@agent-workflow/kit/log';
+import { addressFault } from '../http/address-fault.ts';
 import { minSecretBytes, misfit, type Algorithm } from './algorithms.ts';
-import { addressFault } from './fetched-json.ts';
 import { openJwks } from './jwks.ts';
 import type { AuthConfig } from './settings.ts';
 

@@ -38,8 +38,12 @@ const policyOfTexts = `${closed}; ${unframed}`;
 /** What a page with scripts may do: run those of its own origin, and call this origin. */
 export const policyOfScripts = `${closed}; script-src 'self'; connect-src 'self'; ${unframed}`;
 
-/** The playground besides shows images and sounds that it has fetched with its token, and starts workers of its own origin. */
-export const policyOfPlayground = `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; worker-src 'self'; ${unframed}`;
+/**
+ * The playground besides shows images and sounds that it has fetched with its token, and starts workers of its own origin. `origins`: which others it
+ * calls.
+ */
+export const policyOfPlayground = (...origins: readonly string[]): string =>
+  `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; connect-src ${["'self'", ...origins].join(' ')}; worker-src 'self'; ${unframed}`;
 
 /** What a worker may do that evaluates expressions: compile text, and nothing else. */
 export const policyOfExpressions = `default-src 'none'; script-src 'unsafe-eval'; ${unframed}`;

@@ -4,6 +4,7 @@ import type { Values } from '@agent-workflow/kit/env';
 import type { Context, Middleware } from '../http/context.ts';
 import { sendHead } from '../http/reply.ts';
 import { answerWithPage, toPage, type Page } from './page.ts';
+import type { SignIn } from './playground-files.ts';
 import type { pageSettings } from './settings.ts';
 
 type Pages = ReadonlyMap<string, Page>;
@@ -16,7 +17,8 @@ const guide = '/docs';
  * first of these. They hold no data of any owner, so they stand before authentication. Each is read or rendered with the first request for it,
  * because most processes serve none. `openApi` gives the document of the reference as JSON.
  */
-export function pagesForPeople({ DOCS, PLAYGROUND }: Values<typeof pageSettings>, openApi: () => string): Middleware {
+export function pagesForPeople(config: Values<typeof pageSettings>, openApi: () => string): Middleware {
+  const { DOCS, PLAYGROUND } = config;
   const hasDocs = DOCS === 'on';
   const hasPlayground = PLAYGROUND === 'on';
   const home = hasPlayground ? playground : hasDocs ? guide : undefined;
@@ -24,7 +26,7 @@ export function pagesForPeople({ DOCS, PLAYGROUND }: Values<typeof pageSettings>
     Promise.resolve(toPage('svg', readFileSync(new URL('./assets/favicon.svg', import.meta.url)))),
   );
   const playgroundPages = openedOnDemand(async () =>
-    (await import('./playground-files.ts')).readPlayground(playground),
+    (await import('./playground-files.ts')).readPlayground(playground, signInOf(config)),
   );
   const docs = openedOnDemand(async () =>
     (await import('./docs-files.ts')).readDocs({ playground: hasPlayground ? playground : undefined, openApi }),
@@ -50,6 +52,14 @@ export function pagesForPeople({ DOCS, PLAYGROUND }: Values<typeof pageSettings>
     if (hasDocs && isBelow(path, guide)) return answerDocs(ctx);
     return next();
   };
+}
+
+/** Where people sign in to the playground; `undefined` where they paste a token. */
+function signInOf(config: Values<typeof pageSettings>): SignIn | undefined {
+  const { PLAYGROUND_OIDC_ISSUER: issuer, PLAYGROUND_OIDC_CLIENT_ID: clientId } = config;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  const { PLAYGROUND_OIDC_SCOPES: scopes, PLAYGROUND_OIDC_AUDIENCE: audience } = config;
+  return { issuer, client_id: clientId, scopes, ...(audience !== undefined && { audience }) };
 }
 
 const isBelow = (path: string, top: string): boolean =>

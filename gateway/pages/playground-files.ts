@@ -12,19 +12,37 @@ const types = ['html', 'css', 'js', 'svg'] as const;
 /** The worker that evaluates expressions which a reader lets an agent run. It alone may compile text, and it reaches nothing. */
 const expressions = 'expression-worker.js';
 
+/** Where people sign in to the playground, in the words of its page. */
+export interface SignIn {
+  readonly issuer: string;
+  readonly client_id: string;
+  /** With blanks between. */
+  readonly scopes: string;
+  readonly audience?: string;
+}
+
 /** The page of the playground at `path`, and what it loads, each below it; nothing when it is not built. */
-export async function readPlayground(path: string): Promise<ReadonlyMap<string, Page>> {
+export async function readPlayground(path: string, signIn?: SignIn): Promise<ReadonlyMap<string, Page>> {
   if (!existsSync(folder)) return new Map();
+  const policy = policyOfPlayground(...(signIn ? [new URL(signIn.issuer).origin] : []));
   const names = (await readdir(fileURLToPath(folder), { recursive: true })).map((name) => name.replaceAll('\\', '/'));
   const pages = names.flatMap((name) => {
     const type = types.find((known) => name.endsWith(`.${known}`));
-    return type ? [readPage(path, name, type)] : [];
+    return type ? [readPage(path, name, { type, policy })] : [];
   });
-  return new Map(await Promise.all(pages));
+  const settings = toPage('json', JSON.stringify(signIn ?? {}));
+  return new Map([...(await Promise.all(pages)), [`${path}/sign-in.json`, settings]]);
 }
 
-async function readPage(path: string, name: string, type: (typeof types)[number]): Promise<readonly [string, Page]> {
-  const policy = name === expressions ? policyOfExpressions : policyOfPlayground;
+interface Kind {
+  readonly type: (typeof types)[number];
+  /** Of all but the worker. */
+  readonly policy: string;
+}
+
+async function readPage(path: string, name: string, kind: Kind): Promise<readonly [string, Page]> {
+  const { type } = kind;
+  const policy = name === expressions ? policyOfExpressions : kind.policy;
   const page = await withGzip(toPage(type, await readFile(new URL(name, folder)), policy));
   return [name === 'index.html' ? path : `${path}/${name}`, page];
 }

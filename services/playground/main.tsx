@@ -1,6 +1,7 @@
 import './styles/index.css';
 import { render, type ComponentType } from 'preact';
 import { followKeys, useKeys } from './session/keys.ts';
+import { readReturn } from './session/returned.ts';
 import { followAddress, go, route, type View } from './session/route.ts';
 import { isReachable, signInReason } from './session/session.ts';
 import { followTheme } from './session/theme.ts';
@@ -13,10 +14,6 @@ import { SignIn } from './shell/sign-in.tsx';
 import { RawOnFault } from './ui/patterns/raw-on-fault.tsx';
 import { Toasts } from './ui/toasts.tsx';
 import { ChatView } from './views/chat/chat-view.tsx';
-
-followAddress();
-followKeys();
-followTheme();
 
 /** The first view comes with the page; each other, and each dialog of the shell, when it is first wanted. */
 const others: Readonly<Record<Exclude<View, 'chat'>, () => Promise<ComponentType>>> = {
@@ -68,5 +65,11 @@ function App() {
 const Content = ({ view }: { readonly view: View }) =>
   view === 'chat' ? <ChatView /> : <Deferred key={view} load={others[view]} />;
 
-const root = document.getElementById('app');
-if (root) render(<App />, root);
+// Not awaited here: what ends a sign-in imports parts of this file's own chunk, which would wait for it.
+void readReturn().then(() => {
+  followAddress();
+  followKeys();
+  followTheme();
+  const root = document.getElementById('app');
+  if (root) render(<App />, root);
+});

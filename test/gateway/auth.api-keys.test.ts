@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { dialects } from '@agent-workflow/gateway/dialects';
@@ -12,28 +10,13 @@ import WebSocket from 'ws';
 import { byLoad } from '../by-load.ts';
 import { createClient, user } from '../servers/client.ts';
 import { openEmbedded, type Embedded } from '../servers/embedded.ts';
+import { keysCommand, type Ended } from '../servers/keys-command.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
 import { until } from '../until.ts';
 
-const entry = fileURLToPath(new URL('../../services/command/entry.js', import.meta.url));
 const secret = 's'.repeat(32);
 const home = { HOST: '127.0.0.1', API_KEYS: 'on' };
-
-interface Printed {
-  readonly code: number | null;
-  readonly out: string;
-  readonly complaint: string;
-}
-
-/** Runs the command as an operator does, beside the process that serves. */
-async function command(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Printed> {
-  const child = spawn(process.execPath, [entry, 'keys', ...args], { env: { ...process.env, ...env } });
-  const exited = once(child, 'exit') as Promise<[number | null]>;
-  const [out, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const [code] = await exited;
-  return { code, out, complaint };
-}
 
 interface Served {
   readonly url: string;
@@ -41,7 +24,7 @@ interface Served {
   readonly folder: string;
   /** Makes a key and gives its text. */
   readonly make: (...args: readonly string[]) => Promise<string>;
-  readonly revoke: (key: string) => Promise<Printed>;
+  readonly revoke: (key: string) => Promise<Ended>;
 }
 
 /** A service whose record is on disk. */
@@ -59,11 +42,11 @@ async function serveKeys(
   return {
     ...{ url: opened.url, env, folder: workspace.folder },
     make: async (...args) => {
-      const { out, complaint, code } = await command(env, 'create', ...args);
+      const { out, complaint, code } = await keysCommand(env, 'create', ...args);
       t.is(code, 0, complaint);
       return out.trim();
     },
-    revoke: (key) => command(env, 'revoke', idOf(key)),
+    revoke: (key) => keysCommand(env, 'revoke', idOf(key)),
   };
 }
 
@@ -105,7 +88,7 @@ test('a key that the command makes lets in as its user, with its roles, in eithe
 
   let listed = '';
   await until(async () => {
-    listed = (await command(env, 'list')).out;
+    listed = (await keysCommand(env, 'list')).out;
     return !listed.includes('never');
   });
   const [head = '', line = ''] = listed.trimEnd().split('\n');
@@ -277,7 +260,7 @@ test('the log, at its most talkative, holds no key, good or wrong', async (t) =>
   await using workspace = await makeWorkspace('who', { auth: 'jwt' });
   const env = { ...workspace.env, ...home };
   await using service = await startStandalone({ ...env, LOG_LEVEL: 'trace' });
-  const key = (await command(env, 'create', '--user', 'ada', '--scopes', '*')).out.trim();
+  const key = (await keysCommand(env, 'create', '--user', 'ada', '--scopes', '*')).out.trim();
   const wrong = `${key.slice(0, -9)}${'f'.repeat(9)}`;
   for (const given of [key, wrong])
     for (const headers of [bearer(given), { 'x-api-key': given }])
@@ -290,10 +273,10 @@ test('the log, at its most talkative, holds no key, good or wrong', async (t) =>
 
 test('the command says what it lacks', async (t) => {
   await using workspace = await makeWorkspace('who', { auth: 'jwt' });
-  const { code, complaint } = await command(workspace.env, 'list');
+  const { code, complaint } = await keysCommand(workspace.env, 'list');
   t.is(code, 1);
   t.regex(complaint, /^there is no record in DATA_DIR .*: start the service first, or set THREADS_ADDRESS\n$/);
-  t.is((await command(workspace.env, 'revoke')).code, 2);
-  t.is((await command(workspace.env, 'list', 'all')).code, 2);
-  t.is((await command(workspace.env)).code, 2);
+  t.is((await keysCommand(workspace.env, 'revoke')).code, 2);
+  t.is((await keysCommand(workspace.env, 'list', 'all')).code, 2);
+  t.is((await keysCommand(workspace.env)).code, 2);
 });

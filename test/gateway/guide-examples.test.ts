@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import test from 'ava';
 import { openEmbedded } from '../servers/embedded.ts';
-import { agentAt } from '../servers/standalone.ts';
+import { keysCommand } from '../servers/keys-command.ts';
+import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
 import { missingPart } from '../shown.ts';
 import { examplesOf, runExamples } from './guide-examples.ts';
@@ -26,8 +27,8 @@ const services: Readonly<Record<string, Parameters<typeof openEmbedded>>> = {
       default_agent: 'support',
     },
   ],
-  'auth.md': [standard, { HOST: '127.0.0.1', JWT_SECRET_KEY: secret }, { auth: 'jwt' }],
   'sharing.md': [standard, { HOST: '127.0.0.1', JWT_SECRET_KEY: secret }, { auth: 'jwt' }],
+  'auth.md': [standard, { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, API_KEYS: 'on' }, { auth: 'jwt' }],
   'interrupts.md': ['../cookbook/agents/approval'],
   'memory.md': [standard, {}, { access: { knowledge: { handbook: { read: ['*'], write: ['*'] } } } }],
   'multitask.md': ['sleeping'],
@@ -39,10 +40,18 @@ for (const page of pages) {
   test(`every command of ${page} answers what the page says`, async (t) => {
     const examples = examplesOf(readFileSync(new URL(page, folder), 'utf8'));
     t.true(examples.length > 0);
-    await using service = await openEmbedded(...(services[page] ?? [standard]));
     const tokenOf = (user: string): string =>
       makeToken('HS256', secret, { claims: { user_id: user, exp: inSeconds(60) } });
-    const outcomes = await runExamples(examples, { URL: service.url, TOKEN: tokenOf('ada'), BOB: tokenOf('bob') });
+    const [agent, env = {}, file] = services[page] ?? [standard];
+    // The command that makes a key finds the record on disk.
+    await using workspace = await makeWorkspace(null);
+    const { DATA_DIR = '' } = env['API_KEYS'] === 'on' ? workspace.env : { DATA_DIR: ':memory:' };
+    await using service = await openEmbedded(agent, { ...env, DATA_DIR }, file);
+    const made =
+      env['API_KEYS'] === 'on' && (await keysCommand({ DATA_DIR }, 'create', '--user', 'ada', '--scopes', '*'));
+    const apiKey = made ? made.out.trim() : '';
+    const callers = { TOKEN: tokenOf('ada'), BOB: tokenOf('bob'), API_KEY: apiKey };
+    const outcomes = await runExamples(examples, { URL: service.url, ...callers });
     for (const [index, { commands, refusal, reply }] of examples.entries()) {
       const { output = '', statuses = [] } = outcomes[index] ?? {};
       const what = `${commands}\nanswered ${statuses.join()}\n${output}`;
