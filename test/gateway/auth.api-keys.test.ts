@@ -138,6 +138,35 @@ test('what is no key is 401, in the same words as one that is unknown, misspelt,
   t.is((await revoke(other)).complaint, `there is no key ${idOf(other)}\n`);
 });
 
+test('a key in an address, in a cookie, in a form or by another scheme lets nobody in', async (t) => {
+  const { url, make } = await serveKeys(t);
+  const key = await make('--user', 'ada', '--scopes', '*');
+  for (const query of ['api_key', 'x-api-key', 'access_token', 'token', 'ticket'])
+    t.is(await statusOf(url, {}, `/v1/threads?${query}=${key}`), 401, query);
+  for (const headers of [
+    { cookie: `token=${key}; x-api-key=${key}` },
+    { authorization: key },
+    { authorization: `Basic ${Buffer.from(`${key}:`).toString('base64')}` },
+    { authorization: `ApiKey ${key}` },
+    { 'api-key': key },
+    { 'x-api-key': `${key}, ${key}` },
+    { 'x-api-key': ` Bearer ${key}` },
+  ] as readonly Readonly<Record<string, string>>[])
+    t.is(await statusOf(url, headers), 401, Object.keys(headers).join());
+});
+
+test('the roles of a key stand where the rules of access seek them', async (t) => {
+  const access = { claim: 'groups', roles: { manager: { is: 'approver' } } };
+  const { url, make } = await serveKeys(t, 'who', {}, { auth: 'jwt', access });
+  const key = await make('--user', 'ada', '--roles', 'manager', '--scopes', '*');
+  const { body } = await createClient(url, bearer(key)).send('POST', '/v1/graph/invoke', {
+    messages: [user('who am I?')],
+  });
+  const { messages } = body.data as { messages: readonly { content: readonly { text: string }[] }[] };
+  const seen = JSON.parse(messages[0]?.content[0]?.text ?? '') as { user: object };
+  t.like(seen.user, { user_id: 'ada', groups: ['manager'] });
+});
+
 test('guesses of keys are limited as those of tokens are', async (t) => {
   const { url, make } = await serveKeys(t, 'who', { RATE_LIMIT_AUTH_FAILURES: '5' });
   const key = await make('--user', 'ada', '--scopes', '*');
@@ -145,6 +174,11 @@ test('guesses of keys are limited as those of tokens are', async (t) => {
   t.is(await statusOf(url, bearer(`awk_${'1'.repeat(88)}`)), 429);
   t.is(await statusOf(url, bearer(key)), 429);
 });
+
+const withoutRight = [
+  ...['a2aCard', 'a2aDefaultCard', 'healthz', 'lgInfo', 'lgOk', 'lgOpenApi', 'mcpResourceMetadata'],
+  ...['mcpResume', 'mcpSend', 'openApi', 'ping', 'readyz', 'receiveEvent'],
+];
 
 test('a key has its scopes and nothing more, in every row of every dialect', async (t) => {
   const { url, make } = await serveKeys(t, 'who', { DIALECTS: 'a2a,agui,langgraph,mcp,openai' });
@@ -169,6 +203,9 @@ test('a key has its scopes and nothing more, in every row of every dialect', asy
     }
   }
   t.true(refused > 150, String(refused));
+  // What asks for no right by itself: what is public, what is signed, and MCP, which asks for each method.
+  const open = dialects.flatMap(({ rows }) => rows.filter((row) => !accessOf(row)).map(({ name }) => name));
+  t.deepEqual(open.toSorted(), withoutRight);
   const call = async (method: string, params: object): Promise<unknown> => {
     const reply = await fetch(`${url}/mcp`, {
       method: 'POST',
