@@ -216,3 +216,15 @@ test('what is refused is named as its caller has named it', async (t) => {
   t.is(await refused('ListTasks', { statusTimestampAfter: 'never' }), 'statusTimestampAfter');
   t.is(await refused('ListTasks', { pageToken: 'none' }), 'pageToken');
 });
+
+test('a long message stands in the history of its task, too', async (t) => {
+  const client = await service.client('obedient');
+  const text = 'x'.repeat(100_000);
+  const task = asTask(await client.sendMessage(saying(text)));
+  const read = await client.getTask({ tenant: '', id: task.id, historyLength: undefined });
+  for (const { history } of [task, read])
+    t.deepEqual(
+      history.map(({ parts }) => parts.map(({ content }) => (content?.$case === 'text' ? content.value.length : 0))),
+      [[100_000]],
+    );
+});

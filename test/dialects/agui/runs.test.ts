@@ -195,3 +195,24 @@ test('all open questions are answered together, or none', async (t) => {
     /must answer every open question/,
   );
 });
+
+test('the same request again is the run that it was, and another one a run of its own', async (t) => {
+  const threadId = crypto.randomUUID();
+  const body = (text: string): string =>
+    JSON.stringify({
+      ...{ threadId, runId: 'run-1', state: { turns: 1 } },
+      messages: [{ id: 'm-1', role: 'user', content: text }],
+    });
+  const send = async (text: string): Promise<string> => {
+    const headers = { 'content-type': 'application/json' };
+    return (await fetch(url(), { method: 'POST', headers, body: body(text) })).text();
+  };
+  const first = await send('hello');
+  t.is(await send('hello'), first);
+  const listed = async (): Promise<number> => {
+    const { body: reply } = await service.send('GET', `/v1/threads/${threadId}/messages`);
+    return (reply.data as { readonly messages: readonly unknown[] }).messages.length;
+  };
+  t.is(await listed(), 2);
+  t.not(await send('hello again'), first);
+});

@@ -2,7 +2,8 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import { textOf, type Block, type Message } from '@agent-workflow/protos/message';
 import type { TaskPart } from '@agent-workflow/protos/task-status';
 import { jsonText } from '../../../http/json.ts';
-import { toPart, toParts, type AddressOf } from '../messages/to-parts.ts';
+import type { AddressOf } from '../../common/file-addresses.ts';
+import { toPart, toParts } from '../messages/to-parts.ts';
 
 /** A part of an artifact, as it comes. Defaults are left out. */
 export interface ArtifactUpdate {

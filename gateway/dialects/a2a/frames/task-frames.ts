@@ -11,7 +11,7 @@ import {
   type TaskState,
 } from '@agent-workflow/protos/task-status';
 import { jsonText } from '../../../http/json.ts';
-import type { AddressOf } from '../messages/to-parts.ts';
+import type { AddressOf } from '../../common/file-addresses.ts';
 import { stateArtifact, type Task } from '../out/task.ts';
 import { shownState } from '../out/shown-state.ts';
 import { createArtifactUpdates, type ArtifactUpdate } from './artifact-updates.ts';

@@ -10,12 +10,24 @@ export const digestOf = ({ parts, metadata }: Pick<A2aMessage, 'parts' | 'metada
     .update(JSON.stringify(sortedKeys([parts, metadata])))
     .digest('base64url');
 
-/** What the record keeps of the request for a run, for the history of its task. A message of more than 64 KiB of JSON is left out, but for its digest. */
-export function toKept(given: A2aMessage): Readonly<Record<string, unknown>> {
+/** A message that was too long to be kept with its run: the thread has it. */
+export interface LongMessage {
+  readonly messageId: string;
+  /** Its id in the thread. */
+  readonly stored: string;
+}
+
+/**
+ * What the record keeps of the request for a run, for the history of its task. A message of more than 64 KiB of JSON is left out, but for its digest
+ * and, where it is one of the thread (`stored`), its ids.
+ */
+export function toKept(given: A2aMessage, stored: string | undefined): Readonly<Record<string, unknown>> {
   const { messageId, parts, metadata } = given;
   const digest = digestOf(given);
   const kept = { api: 'a2a', digest, message: { messageId, parts, ...(metadata && { metadata }) } satisfies AskedBy };
-  return Buffer.byteLength(JSON.stringify(kept)) <= sizes.shownRequest ? kept : { api: 'a2a', digest };
+  return Buffer.byteLength(JSON.stringify(kept)) <= sizes.shownRequest
+    ? kept
+    : { api: 'a2a', digest, ...(stored !== undefined && { long: { messageId, stored } satisfies LongMessage }) };
 }
 
 /** Characters of a message that a stream holds in memory until it begins. */
@@ -28,10 +40,10 @@ export function shortOf({ messageId, parts, metadata }: A2aMessage): AskedBy | u
 }
 
 /** The same as it was kept; `undefined` for a run of another dialect. */
-export function fromKept(json: string | undefined): AskedBy | undefined {
+export function fromKept(json: string | undefined): AskedBy | LongMessage | undefined {
   if (json === undefined) return undefined;
-  const { api, message } = JSON.parse(json) as { readonly api?: unknown; readonly message?: AskedBy };
-  return api === 'a2a' ? message : undefined;
+  const kept = JSON.parse(json) as { readonly api?: unknown; readonly message?: AskedBy; readonly long?: LongMessage };
+  return kept.api === 'a2a' ? (kept.message ?? kept.long) : undefined;
 }
 
 /** The digest of the message that a run was asked for by; `undefined` for a run of another dialect, or of an earlier version. */

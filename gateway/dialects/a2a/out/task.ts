@@ -8,7 +8,8 @@ import {
   type TaskStatus,
 } from '@agent-workflow/protos/task-status';
 import type { Run } from '@agent-workflow/protos/threads';
-import { toParts, type AddressOf } from '../messages/to-parts.ts';
+import type { AddressOf } from '../../common/file-addresses.ts';
+import { toParts } from '../messages/to-parts.ts';
 import type { Part } from '../schemas/messages.ts';
 
 interface Artifact {

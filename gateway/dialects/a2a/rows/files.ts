@@ -1,18 +1,10 @@
 import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { storeFile } from '../../../files/index.ts';
-import { fileAddresses } from '../../../http/access.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
 import type { Services } from '../../common/services.ts';
 import { isBase64 } from '../messages/base64.ts';
-import type { AddressOf } from '../messages/to-parts.ts';
 import type { Part } from '../schemas/messages.ts';
-
-/** Gives files of the caller addresses that are read without credentials, for ten minutes. */
-export const addressesOf =
-  ({ owner, origin }: Pick<EndpointRequest, 'owner' | 'origin'>, { files }: Pick<Services, 'files'>): AddressOf =>
-  (fileId) =>
-    `${origin()}${fileAddresses}${files.addresses.make({ owner, fileId }).token}`;
 
 /** A part whose bytes are stored as a file. */
 interface StoredPart extends Part {

@@ -1,11 +1,11 @@
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, StreamExtras } from '../../../http/endpoint.ts';
+import { addressesOf } from '../../common/file-addresses.ts';
 import { framed } from '../../common/framed.ts';
 import type { Services } from '../../common/services.ts';
 import { encodeResponses } from '../frames/framing.ts';
 import { createTaskFrames, type StreamResponse } from '../frames/task-frames.ts';
 import type { Task } from '../out/task.ts';
-import { addressesOf } from './files.ts';
 import { readTask, runsOfTask, type TaskRuns } from './read-task.ts';
 
 /** The longest stream, one day, in milliseconds. */

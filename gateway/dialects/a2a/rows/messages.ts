@@ -103,11 +103,13 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   const parts = before
     ? message.parts
     : await storeParts(request, message.parts, ['body', 'message', 'parts'], services);
-  const input = toOrder(request, parts, before);
+  // Ids of the protocol may hold what those of messages may not.
+  const stored = idFault(message.messageId) ? request.newId('message') : message.messageId;
+  const input = toOrder(request, { parts, before, stored });
   await addPush(request, { taskId, runId }, services);
   const { status, threadId, end } = await startRun(
     { ...request, input },
-    { granularity: 'full', terms: { keptRequest: toKept(message) }, awaitEndMs: awaitMs },
+    { granularity: 'full', terms: { keptRequest: toKept(message, before ? undefined : stored) }, awaitEndMs: awaitMs },
     services,
   );
   await refuseOther(request, runId, services);
@@ -145,16 +147,17 @@ async function addPush(
   await changePushes(request, taskId, withConfig(config, loc), services);
 }
 
+interface Given {
+  readonly parts: Parameters<typeof toBlocks>[0];
+  /** The runs of the task that it goes on with. */
+  readonly before: readonly Run[] | undefined;
+  /** The id of the message in its thread. */
+  readonly stored: string;
+}
+
 /** The run that a message asks for: the next of its task, or the first of one. @throws Invalid, UnsupportedOperation */
-function toOrder(
-  { input, params, newId }: Request,
-  parts: Parameters<typeof toBlocks>[0],
-  before: readonly Run[] | undefined,
-): RunOrder {
+function toOrder({ input, params }: Request, { parts, before, stored }: Given): RunOrder {
   const { message, configuration = {}, metadata } = input;
-  const { messageId } = message;
-  // Ids of the protocol may hold what those of messages may not.
-  const message_id = idFault(messageId) ? newId('message') : messageId;
   const last = before?.at(-1);
   const contextId = contextOf(message);
   if (last && contextId !== undefined && contextId !== last.threadId)
@@ -173,7 +176,7 @@ function toOrder(
       : {
           messages: [
             {
-              ...{ message_id, role: 'user', content: toBlocks(parts, ['body', 'message', 'parts']) },
+              ...{ message_id: stored, role: 'user', content: toBlocks(parts, ['body', 'message', 'parts']) },
               ...(message.metadata && { metadata: message.metadata }),
             },
           ],

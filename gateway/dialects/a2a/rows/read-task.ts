@@ -4,14 +4,15 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText } from '../../../http/json.ts';
+import { addressesOf } from '../../common/file-addresses.ts';
 import { withoutLostQuestion } from '../../common/lost-question.ts';
 import { runChain } from '../../common/run-chain.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
-import { fromKept } from '../in/kept-message.ts';
-import { addressesOf } from './files.ts';
+import { fromKept, type LongMessage } from '../in/kept-message.ts';
+import { toParts } from '../messages/to-parts.ts';
 import { shownState } from '../out/shown-state.ts';
-import { toTask, type Task, type TaskRun } from '../out/task.ts';
+import { toTask, type AskedBy, type Task, type TaskRun } from '../out/task.ts';
 import { a2aError } from '../replies/reasons.ts';
 
 type Reading = Pick<EndpointRequest, 'owner' | 'call'>;
@@ -120,18 +121,36 @@ const outputsAtOnce = 8;
 /** Requests that are read at a time. */
 const atOnce = 100;
 
-async function withRequests(
-  { owner, call }: Reading,
-  runs: readonly Run[],
-  { threads }: Pick<Services, 'threads'>,
-): Promise<readonly TaskRun[]> {
+async function withRequests(request: Showing, runs: readonly Run[], services: Calls): Promise<readonly TaskRun[]> {
+  const { owner, call } = request;
+  const { threads } = services;
   const kept = new Map<string, string>();
   for (let start = 0; start < runs.length; start += atOnce) {
     const runIds = runs.slice(start, start + atOnce).map(({ runId }) => runId);
     const { requests } = await threads.listRunRequests({ owner, runIds }, call());
     for (const { runId, requestJson } of requests) if (requestJson) kept.set(runId, jsonText(requestJson));
   }
-  return runs.map((run) => ({ run, askedBy: fromKept(kept.get(run.runId)) }));
+  const asked: TaskRun[] = [];
+  for (const run of runs) {
+    const given = fromKept(kept.get(run.runId));
+    const askedBy = given && 'stored' in given ? await longMessage(request, { ...given, ...run }, services) : given;
+    asked.push({ run, askedBy });
+  }
+  return asked;
+}
+
+/** A long message, as its thread has it; `undefined` where that has it no more. */
+async function longMessage(
+  request: Showing,
+  { messageId, stored, threadId }: LongMessage & Pick<Run, 'threadId'>,
+  services: Calls,
+): Promise<AskedBy | undefined> {
+  const { owner, call } = request;
+  const key = { owner, threadId, messageId: stored };
+  const found = await undefinedIfNotFound(services.threads.getMessage(key, call()));
+  if (!found) return undefined;
+  const message = JSON.parse(jsonText(found.json)) as Message;
+  return { messageId, parts: toParts(message, addressesOf(request, services)) };
 }
 
 /** What a run has added so far; the fields of its result where it has ended well and said nothing. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import { isOpen } from '@agent-workflow/protos/lists';
@@ -5,6 +6,7 @@ import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream, StreamExtras } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
+import { messageKeyed } from '../../../idempotency/index.ts';
 import { framed, type FramePlace } from '../../common/framed.ts';
 import { graphFacts } from '../../common/graph-facts.ts';
 import { knownAgents } from '../../common/known-agents.ts';
@@ -71,6 +73,9 @@ async function toOrder(
     config: { thread_id: threadId, agent: params.agent },
   };
 }
+
+const digestOf = (input: RunAgentInput): string =>
+  createHash('sha256').update(JSON.stringify(input)).digest('base64url');
 
 const toKept = ({ runId, parentRunId, protocolVersion }: RunAgentInput) =>
   ({
@@ -144,9 +149,11 @@ const run = endpoint({
   access: stream,
   params: AgentParams,
   input: RunAgentInput,
-  handle: async (request, services): Promise<RunStream> => {
-    const { owner, call } = request;
-    await requireAgent(request, services);
+  handle: async (given, services): Promise<RunStream> => {
+    const { owner, call, input, params } = given;
+    await requireAgent(given, services);
+    // The same request again is the run that it was the first time.
+    const request = messageKeyed(given, ['agui', params.agent, input.threadId, input.runId, digestOf(input)]);
     const order = await toOrder(request, services);
     const keptRequest = toKept(request.input);
     const { runId, status, isNewThread } = await startRun(
@@ -154,7 +161,8 @@ const run = endpoint({
       { granularity: 'full', terms: { keptRequest } },
       services,
     );
-    const beganEmpty = isNewThread && Object.keys(order.initial_state ?? {}).length === 0;
+    // Of a request that comes again nothing is new to the thread.
+    const beganEmpty = isNewThread && Object.keys(input.state ?? {}).length === 0;
     stopOnDisconnect({ ...request, input: order }, runId, services);
     request.releaseInput();
     await request.markAccepted();

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fromUnknown, ServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { RunStream, ThreadStream } from '../../../http/endpoint.ts';
+import { addressesOf } from '../../common/file-addresses.ts';
 import { framed } from '../../common/framed.ts';
 import type { Services } from '../../common/services.ts';
 import type { Client } from '../wire/client.ts';
@@ -171,7 +172,7 @@ function createMessages(
     if (event.kind !== 'on_chain_end' && event.kind !== 'error') return Promise.resolve(notify(event));
     const end = runEndOf(event);
     if (end.kind === 'asks') return Promise.resolve(question(end.questions));
-    const outcome = toOutcome(end, { asked: call.asked, runId, threadId });
+    const outcome = toOutcome(end, { asked: call.asked, runId, threadId, addressOf: addressesOf(request, services) });
     const isRead = call.asked.method === 'resources/read' && 'result' in outcome;
     return Promise.resolve([toReply(id, isRead ? { result: cached(outcome.result, client) } : outcome, client)]);
   };

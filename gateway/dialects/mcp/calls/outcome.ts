@@ -1,3 +1,4 @@
+import type { AddressOf } from '../../common/file-addresses.ts';
 import type { Fields } from '../wire/fields.ts';
 import { errorBody, RpcError, rpcCodes } from '../wire/rpc-error.ts';
 import type { Asked } from './asked.ts';
@@ -11,6 +12,7 @@ interface Ended {
   readonly asked: Pick<Asked, 'method' | 'name' | 'isAgent' | 'mimeType' | 'isStructured'>;
   readonly runId: string;
   readonly threadId: string;
+  readonly addressOf: AddressOf;
 }
 
 /** Texts of state that a model is shown beside the answer, in characters. */
@@ -18,7 +20,7 @@ const mostState = 64 * 1024;
 
 /** What came of a run that asks nothing. */
 export function toOutcome(end: Exclude<RunEnd, { readonly kind: 'asks' }>, ended: Ended): Outcome {
-  const { asked } = ended;
+  const { asked, addressOf } = ended;
   const isTool = asked.method === 'tools/call';
   if (end.kind === 'failed')
     return isTool && end.isOfNode
@@ -26,10 +28,10 @@ export function toOutcome(end: Exclude<RunEnd, { readonly kind: 'asks' }>, ended
       : { error: errorBody(new RpcError(rpcCodes.internal, end.message)) };
   if (end.kind === 'waits') return fault(isTool, whyItWaits(end.calls));
   if (end.kind === 'stopped') return fault(isTool, 'the run was stopped');
-  if (asked.method === 'prompts/get') return { result: { messages: promptOf(end.messages) } };
+  if (asked.method === 'prompts/get') return { result: { messages: promptOf(end.messages, addressOf) } };
   if (asked.method === 'resources/read')
     return { result: { contents: contentsOf(end.messages, asked.name, asked.mimeType) } };
-  return { result: asked.isAgent ? agentResult(end, ended) : toolResult(end, asked) };
+  return { result: asked.isAgent ? agentResult(end, ended) : toolResult(end, ended) };
 }
 
 /** A call that has failed is a result: its model reads why. */
@@ -45,9 +47,9 @@ const whyItWaits = (calls: readonly string[]): string =>
 
 type Completed = Extract<RunEnd, { readonly kind: 'completed' | 'stopped' }>;
 
-function toolResult({ messages }: Completed, { isStructured }: Ended['asked']): Fields {
+function toolResult({ messages }: Completed, { asked: { isStructured }, addressOf }: Ended): Fields {
   const structured = structuredOf(messages);
-  const { content } = contentOf(messages);
+  const { content } = contentOf(messages, addressOf);
   const isError = messages.at(-1)?.content.some(({ type }) => type === 'error') === true;
   // Clients take no success without what the schema promises.
   if (isStructured && !structured && !isError)
@@ -59,8 +61,8 @@ function toolResult({ messages }: Completed, { isStructured }: Ended['asked']): 
   };
 }
 
-function agentResult({ messages, state }: Completed, { threadId, runId }: Ended): Fields {
-  const { content, text } = contentOf(messages);
+function agentResult({ messages, state }: Completed, { threadId, runId, addressOf }: Ended): Fields {
+  const { content, text } = contentOf(messages, addressOf);
   const isShort = JSON.stringify(state).length <= mostState;
   return {
     content,

@@ -4,6 +4,7 @@ import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { ThreadStream } from '../../../http/endpoint.ts';
 import { messageKeyed } from '../../../idempotency/index.ts';
+import { addressesOf } from '../../common/file-addresses.ts';
 import { hasLostQuestion } from '../../common/lost-question.ts';
 import type { Services } from '../../common/services.ts';
 import { askedOfTool, digestOf, type Asked } from '../calls/asked.ts';
@@ -96,7 +97,7 @@ async function callAsTask(
     return inputRequired(requests, runId);
   }
   if (read && read.kind !== 'asks') {
-    const outcome = toOutcome(read, { asked, runId, threadId });
+    const outcome = toOutcome(read, { asked, runId, threadId, addressOf: addressesOf(given.request, services) });
     if ('result' in outcome) return outcome.result;
   }
   return { resultType: 'task', ...(await toTask({ owner, taskId: runId, call }, services)).task };

@@ -2,6 +2,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { addressesOf } from '../../common/file-addresses.ts';
 import { withoutLostQuestion } from '../../common/lost-question.ts';
 import { runChain } from '../../common/run-chain.ts';
 import { endOfRun } from '../../common/run-end.ts';
@@ -81,7 +82,7 @@ function statusOf({ status }: Run, { size }: ReadonlyMap<Question, InputRequest>
 /** A task with what came of it, or what it asks. */
 export async function detailedTask(
   { task, last, requests, call: kept }: KnownTask,
-  { owner, call }: Pick<EndpointRequest, 'owner' | 'call'>,
+  { owner, call, origin }: Pick<EndpointRequest, 'owner' | 'call' | 'origin'>,
   services: Services,
 ): Promise<Fields> {
   if (task['status'] === 'input_required') return { ...task, inputRequests: shownRequests(requests) };
@@ -89,7 +90,10 @@ export async function detailedTask(
   const { runId, threadId } = last;
   const end = runEndOf(await endOfRun({ owner, call, runId, threadId }, services));
   if (end.kind === 'asks') return { ...task, status: 'cancelled' };
-  const outcome = toOutcome(end, { asked: kept.asked, runId, threadId });
+  const outcome = toOutcome(end, {
+    ...{ asked: kept.asked, runId, threadId },
+    addressOf: addressesOf({ owner, origin }, services),
+  });
   return 'error' in outcome
     ? { ...task, status: 'failed', ...outcome }
     : { ...task, result: { resultType: 'complete', ...outcome.result } };

@@ -1,6 +1,8 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { textOf, type Block, type Message } from '@agent-workflow/protos/message';
 import { jsonText } from '../../../http/json.ts';
+import type { AddressOf } from '../../common/file-addresses.ts';
+import { linked } from '../messages/linked.ts';
 import { resultIn, thoughtOf, type RunResult } from '../out/run-result.ts';
 import type { Failure } from '../replies/refusal.ts';
 
@@ -27,7 +29,7 @@ interface Open {
  * Reads what the events of a run mean to its caller, from the first. Of messages that come at the same time one comes at once, and the others when
  * they are whole. It remembers ids and lengths, and no text.
  */
-export function createAnswerReader(): (event: RunEvent) => AnswerEvent[] {
+export function createAnswerReader(addressOf: AddressOf): (event: RunEvent) => AnswerEvent[] {
   let open: Open | undefined;
   /** Messages that come when they are whole. */
   const late = new Set<string>();
@@ -80,12 +82,12 @@ export function createAnswerReader(): (event: RunEvent) => AnswerEvent[] {
       case 'metadata':
         return [{ type: 'begun' }];
       case 'messages_chunk':
-        return event.message ? whole(JSON.parse(jsonText(event.message)) as Message) : chunk(event);
+        return event.message ? whole(linked(JSON.parse(jsonText(event.message)) as Message, addressOf)) : chunk(event);
       case 'on_chain_stream':
         return progress(event);
       case 'on_chain_end':
       case 'error': {
-        const result = resultIn(event);
+        const result = resultIn(event, addressOf);
         const last: AnswerEvent =
           'failure' in result ? { type: 'failed', failure: result.failure } : { type: 'ended', result };
         return [...leave(), last];

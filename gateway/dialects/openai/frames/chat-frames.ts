@@ -4,6 +4,7 @@ import type { RunResult } from '../out/run-result.ts';
 import { toChatUsage } from '../out/usage.ts';
 import { failureBody } from '../replies/refusal.ts';
 import { chatFrame } from './sse.ts';
+import type { AddressOf } from '../../common/file-addresses.ts';
 import { createAnswerReader } from './answer-events.ts';
 
 interface ChatFramesOptions {
@@ -11,11 +12,12 @@ interface ChatFramesOptions {
   readonly model: string;
   /** Whether the last chunk counts the tokens. */
   readonly countsUsage: boolean;
+  readonly addressOf: AddressOf;
 }
 
 /** Makes the chunks of a chat completion from the events of its run. */
-export function createChatFrames({ scope, model, countsUsage }: ChatFramesOptions) {
-  const read = createAnswerReader();
+export function createChatFrames({ scope, model, countsUsage, addressOf }: ChatFramesOptions) {
+  const read = createAnswerReader(addressOf);
   let common: object = {};
   let last: string | undefined;
 

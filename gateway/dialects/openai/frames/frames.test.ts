@@ -3,6 +3,8 @@ import test from 'ava';
 import { createAnswerReader, type AnswerEvent } from './answer-events.ts';
 import { createResponseFrames } from './response-frames.ts';
 
+const noAddress = (fileId: string): string => `https://files.example/${fileId}`;
+
 const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 let seq = 0;
 const event = (kind: RunEvent['kind'], data: unknown, more: Partial<RunEvent> = {}): RunEvent => ({
@@ -25,7 +27,7 @@ const ended = (status = 'completed', messages: object[] = []): RunEvent =>
     meta: { run_id: '0190a5b2-0000-7000-8000-000000000001', status },
   });
 
-const readAll = (events: readonly RunEvent[]): AnswerEvent[] => events.flatMap(createAnswerReader());
+const readAll = (events: readonly RunEvent[]): AnswerEvent[] => events.flatMap(createAnswerReader(noAddress));
 const shown = (events: readonly AnswerEvent[]): string[] =>
   events.map((one) =>
     'messageId' in one ? `${one.type} ${one.messageId}${'text' in one ? ` ${one.text}` : ''}` : one.type,
@@ -67,7 +69,7 @@ test('what was thought is an item before its message; numbers have no gaps, and 
     ...[event('metadata', {}), chunk('a', thought('Hm.')), chunk('a', 'Yes.')],
     ...[whole('a', thought('Hm.'), text('Yes.')), ended('completed', [message])],
   ];
-  const frames = createResponseFrames(() => Promise.resolve(facts));
+  const frames = createResponseFrames(() => Promise.resolve(facts), noAddress);
   const made = [];
   for (const one of events) made.push(...(await frames(one)));
   t.deepEqual(
@@ -91,9 +93,38 @@ test('what was thought is an item before its message; numbers have no gaps, and 
 });
 
 test('a message that is left is an item that is not complete', async (t) => {
-  const frames = createResponseFrames(() => Promise.resolve(facts));
+  const frames = createResponseFrames(() => Promise.resolve(facts), noAddress);
   const made = [];
   for (const one of [event('metadata', {}), chunk('a', 'half'), ended('stopped')]) made.push(...(await frames(one)));
   t.like(made.find(({ type }) => type === 'response.output_item.done')?.['item'], { status: 'incomplete' });
   t.like(made.at(-1), { type: 'response.incomplete', response: { status: 'cancelled' } });
+});
+
+test('files and data of a message are links behind its text, streamed or not', async (t) => {
+  const file = { type: 'document', file_id: 'f-1', filename: 'a [b].txt' };
+  const picture = { type: 'image', url: 'https://example.com/cat.png' };
+  const content = [text('Here: '), file, picture, { type: 'data', data: { a: 1 } }, text('done')];
+  const links =
+    '\n\n[a \\[b\\].txt](https://files.example/f-1)\n\n![image](https://example.com/cat.png)\n\n```json\n{"a":1}\n```';
+  const message = { message_id: 'a', role: 'assistant', timestamp: '', content };
+  const events = [chunk('a', 'Here: '), chunk('a', file), chunk('a', 'done'), whole('a', ...content)];
+  t.deepEqual(shown(readAll([...events, ended()])), [
+    'text a Here: ',
+    'text a done',
+    `text a ${links}`,
+    'whole a',
+    'ended',
+  ]);
+  const alone = whole('b', file);
+  t.deepEqual(shown(readAll([alone, ended()])), [
+    'text b [a \\[b\\].txt](https://files.example/f-1)',
+    'whole b',
+    'ended',
+  ]);
+  const frames = createResponseFrames(() => Promise.resolve(facts), noAddress);
+  const made = [];
+  for (const one of [event('metadata', {}), ...events, ended('completed', [message])])
+    made.push(...(await frames(one)));
+  const { response } = made.at(-1) as unknown as { readonly response: { readonly output: readonly object[] } };
+  t.like(response.output[0], { content: [{ text: `Here: done${links}` }] });
 });

@@ -1,4 +1,5 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { AddressOf } from '../../common/file-addresses.ts';
 import { callItem, messageItem, outputText, reasoningItem, type ItemStatus } from '../out/items.ts';
 import { statusOf, toResponse, type Progress, type ResponseFacts } from '../out/response.ts';
 import type { RunResult } from '../out/run-result.ts';
@@ -37,8 +38,8 @@ const kinds = {
  * Makes the events of a response from those of its run. They depend on the run alone, so that each has the same number on every replica and in every
  * replay. Of what has come it keeps the text of one item.
  */
-export function createResponseFrames(readFacts: () => Promise<ResponseFacts>) {
-  const read = createAnswerReader();
+export function createResponseFrames(readFacts: () => Promise<ResponseFacts>, addressOf: AddressOf) {
+  const read = createAnswerReader(addressOf);
   let facts: ResponseFacts | undefined;
   let count = 0;
   let items = 0;

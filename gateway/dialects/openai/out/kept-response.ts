@@ -35,12 +35,13 @@ const mayBeLeftOut = ['tools', 'instructions', 'text', 'reasoning', 'metadata'] 
 export function toKeptResponse(
   request: ResponseInput,
   items: readonly unknown[],
-  isThreadUnkept: boolean,
+  { isThreadUnkept, digest }: { readonly isThreadUnkept: boolean; readonly digest: string },
 ): Readonly<Record<string, unknown>> {
   let body: Fields = Object.fromEntries(
     repeated.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]])),
   );
-  const common = { api: 'openai', stored: request.store !== false, ...(isThreadUnkept && { unkept: true }) };
+  const stored = request.store !== false;
+  const common = { api: 'openai', digest, stored, ...(isThreadUnkept && { unkept: true }) };
   const whole = { ...common, body, input: items };
   if (bytesOf(whole) <= sizes.shownRequest) return whole;
   for (const name of mayBeLeftOut) {
@@ -51,8 +52,11 @@ export function toKeptResponse(
   return { ...common, body };
 }
 
-/** What is kept of a chat completion whose thread goes with its run. */
-export const unkeptCompletion = { api: 'openai', stored: false, unkept: true, body: {} } as const;
+/** What is kept of a chat completion, whose thread may go with its run. */
+export const toKeptCompletion = (digest: string, isThreadUnkept: boolean) => ({
+  ...{ api: 'openai', digest, body: {} },
+  ...(isThreadUnkept && { stored: false, unkept: true }),
+});
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 

@@ -1,4 +1,6 @@
 import { partsOfData } from '@agent-workflow/protos/event-parts';
+import type { AddressOf } from '../../common/file-addresses.ts';
+import { linked } from '../messages/linked.ts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { isCall, textOf, type Message } from '@agent-workflow/protos/message';
@@ -48,22 +50,19 @@ interface Question {
 }
 
 /** What the last event of a run says: its result, or why it failed. */
-export function resultIn(event: RunEvent): RunResult | { readonly failure: Failure } {
+export function resultIn(event: RunEvent, addressOf: AddressOf): RunResult | { readonly failure: Failure } {
   const data: unknown = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8'));
-  return event.kind === 'on_chain_end' ? toResult(data as EndData) : { failure: data as Failure };
+  return event.kind === 'on_chain_end' ? toResult(data as EndData, addressOf) : { failure: data as Failure };
 }
 
-function toResult({
-  messages,
-  all_messages: all,
-  recursion_limit_reached: isLong,
-  metadata,
-  meta,
-}: EndData): RunResult {
+function toResult(
+  { messages, all_messages: all, recursion_limit_reached: isLong, metadata, meta }: EndData,
+  addressOf: AddressOf,
+): RunResult {
   const { run_id: runId, status, interrupts = [] } = meta;
-  const answers = all.filter(
-    (message) => message.role === 'assistant' && (textOf(message) !== '' || thoughtOf(message) !== ''),
-  );
+  const answers = all
+    .map((message) => linked(message, addressOf))
+    .filter((message) => message.role === 'assistant' && (textOf(message) !== '' || thoughtOf(message) !== ''));
   const cut = isLong ? 'length' : cutOf(answers.at(-1));
   return {
     status,

@@ -1,7 +1,9 @@
+import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
+import { addressesOf } from '../../common/file-addresses.ts';
 import { framed } from '../../common/framed.ts';
-import { endOfRun } from '../../common/run-end.ts';
+import { endOfRun, type AwaitedRun } from '../../common/run-end.ts';
 import type { RunTerms } from '../../../schedules/run-terms.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
@@ -10,11 +12,13 @@ import { createChatFrames } from '../frames/chat-frames.ts';
 import { toChatOrder } from '../in/chat-order.ts';
 import { threadIn } from '../in/named.ts';
 import { fromChat } from '../messages/from-chat.ts';
-import { unkeptCompletion } from '../out/kept-response.ts';
+import { pendingIn } from '../messages/conversation.ts';
+import { toKeptCompletion } from '../out/kept-response.ts';
 import { toChatCompletion } from '../out/chat-completion.ts';
 import { resultIn } from '../out/run-result.ts';
 import { failed } from '../replies/refusal.ts';
 import { ChatCompletion, type ChatInput } from '../schemas/chat.ts';
+import { digestOf, earlierAttempt } from './earlier-attempt.ts';
 import { awaitEndMs, streamMs, unkept } from './kept.ts';
 import { refuseUnknownModel } from './known-model.ts';
 import { placeOf } from './place.ts';
@@ -51,7 +55,7 @@ async function orderOf(request: Request, services: Services): Promise<Ordered> {
     services,
   );
   return {
-    terms: isKept ? {} : { keptRequest: unkeptCompletion },
+    terms: { keptRequest: toKeptCompletion(digestOf(input), !isKept) },
     order: {
       ...order,
       ...given,
@@ -66,21 +70,34 @@ async function orderOf(request: Request, services: Services): Promise<Ordered> {
   };
 }
 
-async function answered(request: Request, services: Services): Promise<string> {
-  const { owner, call, at } = request;
-  const { model } = request.input;
+/** The run of a completion: one that an earlier attempt at it has started, or a new one. `waits`: for its end, unless its caller may leave. */
+async function begin(
+  request: Request,
+  waits: boolean,
+  services: Services,
+): Promise<Pick<StartReply, 'runId' | 'threadId' | 'status'> & Pick<AwaitedRun, 'end'>> {
+  const { messages, metadata } = request.input;
+  const place = () => ({ threadId: threadIn(metadata), pendingRunId: pendingIn(fromChat(messages))?.runId });
+  const earlier = await earlierAttempt(request, place, services);
+  if (earlier) return { runId: earlier.runId, threadId: earlier.threadId, status: earlier.status };
   const { order, terms } = await orderOf(request, services);
   const cancels = order.config?.on_disconnect === 'cancel';
   // A caller that disconnects meanwhile would not be seen to stop the run.
   const started = await startRun(
     { ...request, input: order },
-    { granularity: 'low', terms, awaitEndMs: cancels ? undefined : awaitEndMs },
+    { granularity: 'low', terms, awaitEndMs: cancels || !waits ? undefined : awaitEndMs },
     services,
   );
-  const { runId, threadId, status, end } = started;
-  await noteStarted(request, { order, runId }, services);
+  await noteStarted(request, { order, runId: started.runId }, services);
+  return started;
+}
+
+async function answered(request: Request, services: Services): Promise<string> {
+  const { owner, call, at } = request;
+  const { model } = request.input;
+  const { runId, threadId, status, end } = await begin(request, true, services);
   const event = await endOfRun({ owner, call, runId, threadId, justStarted: isOpen(status), end }, services);
-  const result = resultIn(event);
+  const result = resultIn(event, addressesOf(request, services));
   if ('failure' in result) throw failed(result.failure);
   return JSON.stringify(toChatCompletion({ runId, model, at: at.getTime() }, result));
 }
@@ -89,15 +106,13 @@ async function streamed(request: Request, services: Services): Promise<RunStream
   const { owner } = request;
   const { model, stream_options: options } = request.input;
   const countsUsage = options?.include_usage === true;
-  const { order, terms } = await orderOf(request, services);
-  const { runId, status } = await startRun({ ...request, input: order }, { granularity: 'low', terms }, services);
-  await noteStarted(request, { order, runId }, services);
+  const { runId, status } = await begin(request, false, services);
   return {
     follow: { owner, runId, after: 0, justStarted: isOpen(status) },
     call: request.call(streamMs),
     extras: framed({
-      name: `chat ${String(countsUsage)}`,
-      begin: (scope) => createChatFrames({ scope, model, countsUsage }),
+      name: `chat ${String(countsUsage)} ${request.origin()}`,
+      begin: (scope) => createChatFrames({ scope, model, countsUsage, addressOf: addressesOf(request, services) }),
       encode: (frames) => frames,
     }),
   };

@@ -4,6 +4,7 @@ import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText } from '../../../http/json.ts';
+import { addressesOf } from '../../common/file-addresses.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
 import { fromKeptResponse, type KeptResponse } from '../out/kept-response.ts';
@@ -50,13 +51,13 @@ export async function readStored(key: Key, call: Call, services: Pick<Services, 
 
 const noResponse = () => notFound('there is no such response');
 
-type Reading = Pick<EndpointRequest, 'owner' | 'call'>;
+type Reading = Pick<EndpointRequest, 'owner' | 'call' | 'origin'>;
 
 /** A response as it stands: one that has ended with what came of it. */
 export async function responseText(
-  { owner, call }: Reading,
+  { owner, call, origin }: Reading,
   facts: KnownResponse,
-  services: Pick<Services, 'execution' | 'config'>,
+  services: Pick<Services, 'execution' | 'config' | 'files'>,
 ): Promise<string> {
   const { run } = facts;
   const { runId, threadId, status } = run;
@@ -64,7 +65,8 @@ export async function responseText(
     const shown = status === 'queued' ? 'queued' : 'in_progress';
     return JSON.stringify(toResponse(facts, { status: shown }));
   }
-  const result = resultIn(await endOfRun({ owner, call, runId, threadId }, services));
+  const end = await endOfRun({ owner, call, runId, threadId }, services);
+  const result = resultIn(end, addressesOf({ owner, origin }, services));
   const endedAt = run.updatedAt;
   return JSON.stringify(
     'failure' in result

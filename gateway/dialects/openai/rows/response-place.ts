@@ -3,9 +3,11 @@ import type { EndpointRequest } from '../../../http/endpoint.ts';
 import type { Services } from '../../common/services.ts';
 import { readId } from '../ids/shown-id.ts';
 import { conversationOf } from '../in/named.ts';
+import { fromItems } from '../messages/from-items.ts';
 import { pendingIn, toGiven, type ReadMessage } from '../messages/conversation.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import type { ResponseInput } from '../schemas/responses.ts';
+import type { EarlierPlace } from './earlier-attempt.ts';
 import { placeOf, waitingRun, type Place } from './place.ts';
 import { readStored } from './response-facts.ts';
 
@@ -33,6 +35,20 @@ export async function placeOfResponse(
   const pending = pendingIn(messages);
   const waiting = pending && (await waitingRun(request, pending.runId, services));
   return { ...thread, isKept: true, ...toGiven(messages, waiting?.threadId === thread.threadId) };
+}
+
+/** Where an earlier attempt at a request would have gone on. */
+export async function placeOfEarlier(
+  { input, owner, call }: Request,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<EarlierPlace> {
+  const { previous_response_id: previous, conversation } = input;
+  const runId = previous === undefined ? undefined : readId('resp', previous);
+  const before = runId === undefined ? undefined : await undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
+  return {
+    threadId: before?.threadId ?? conversationOf(conversation),
+    pendingRunId: pendingIn(fromItems(input.input))?.runId,
+  };
 }
 
 async function conversationThread(

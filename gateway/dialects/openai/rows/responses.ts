@@ -3,6 +3,7 @@ import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
+import { addressesOf } from '../../common/file-addresses.ts';
 import { framed } from '../../common/framed.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import { endOfRun } from '../../common/run-end.ts';
@@ -30,7 +31,8 @@ import { itemsPage } from './items-page.ts';
 import { awaitEndMs, streamMs, unkept } from './kept.ts';
 import { refuseUnknownModel } from './known-model.ts';
 import { readFacts, readStored, responseText } from './response-facts.ts';
-import { placeOfResponse } from './response-place.ts';
+import { placeOfEarlier, placeOfResponse } from './response-place.ts';
+import { digestOf, earlierAttempt } from './earlier-attempt.ts';
 import { noteStarted } from './started.ts';
 
 type Request = EndpointRequest<unknown, ResponseInput>;
@@ -47,18 +49,25 @@ const createResponse = endpoint({
   mayStream: ({ stream }: ResponseInput) => stream === true,
   input: CreateResponse,
   handle: async (request, services) => {
-    const { owner, call, input } = request;
+    const { owner, call, input, origin } = request;
     const { stream, background } = input;
     const waits = !stream && !background;
-    const { order, started } = await begin(request, waits, services);
-    const { runId, threadId, status, end } = started;
-    await noteStarted(request, { order, runId }, services);
+    const again = await earlierAttempt(request, () => placeOfEarlier(request, services), services);
+    const { runId, threadId, status, end } = again
+      ? { runId: again.runId, threadId: again.threadId, status: again.status, end: undefined }
+      : await beginNew(request, waits, services);
     const justStarted = isOpen(status);
-    if (stream) return following({ owner, runId, justStarted, call }, services);
+    if (stream) return following({ owner, runId, justStarted, call, origin }, services);
     if (waits) await endOfRun({ owner, call, runId, threadId, justStarted, end }, services);
-    return responseText({ owner, call }, await readFacts({ owner, runId }, call(), services), services);
+    return responseText({ owner, call, origin }, await readFacts({ owner, runId }, call(), services), services);
   },
 });
+
+async function beginNew(request: Request, waits: boolean, services: Services): Promise<StartReply> {
+  const { order, started } = await begin(request, waits, services);
+  await noteStarted(request, { order, runId: started.runId }, services);
+  return started;
+}
 
 /**
  * Starts the run of a response. Where another has gone on from the same one a moment before, it goes on in a copy of its thread; a copy in which
@@ -135,7 +144,11 @@ async function orderOf(request: Request, services: Services): Promise<Ordered> {
     isKept,
     newestRunId,
     copy: isCopy ? threadId : undefined,
-    terms: { keptRequest: toKeptResponse(input, messages.flatMap(shownItems), isUnkept) },
+    terms: {
+      keptRequest: toKeptResponse(input, messages.flatMap(shownItems), {
+        ...{ isThreadUnkept: isUnkept, digest: digestOf(input) },
+      }),
+    },
     order: {
       ...order,
       ...more,
@@ -155,7 +168,7 @@ async function orderOf(request: Request, services: Services): Promise<Ordered> {
 const shownItems = ({ role, content }: { readonly role: unknown; readonly content: unknown }, index: number) =>
   itemsOf({ message_id: `input-${String(index)}`, role, content, timestamp: '' } as Message);
 
-interface Following extends Pick<EndpointRequest, 'owner' | 'call'> {
+interface Following extends Pick<EndpointRequest, 'owner' | 'call' | 'origin'> {
   readonly runId: string;
   readonly justStarted?: boolean;
   /** The number of the last event that the reader has. */
@@ -164,14 +177,18 @@ interface Following extends Pick<EndpointRequest, 'owner' | 'call'> {
 
 /** The events of a response behind one of them. */
 const following = (
-  { owner, runId, call, justStarted = false, startingAfter = -1 }: Following,
-  services: Pick<Services, 'threads'>,
+  { owner, runId, call, origin, justStarted = false, startingAfter = -1 }: Following,
+  services: Pick<Services, 'threads' | 'files'>,
 ): RunStream => ({
   follow: { owner, runId, after: 0, justStarted },
   call: call(streamMs),
   extras: framed({
-    name: `response ${String(startingAfter)}`,
-    begin: (_scope, reading) => createResponseFrames(() => readFacts({ owner, runId }, reading, services)),
+    name: `response ${String(startingAfter)} ${origin()}`,
+    begin: (_scope, reading) =>
+      createResponseFrames(
+        () => readFacts({ owner, runId }, reading, services),
+        addressesOf({ owner, origin }, services),
+      ),
     encode: (events) => events.filter(({ sequence_number: number }) => number > startingAfter).map(responseFrame),
   }),
 });
@@ -185,15 +202,15 @@ const getResponse = endpoint({
   mayStream: ({ stream }: ReadInput) => stream === 'true',
   params: ResponseParams,
   input: ReadResponse,
-  handle: async ({ owner, params, input, call }, services) => {
+  handle: async ({ owner, params, input, call, origin }, services) => {
     const runId = params.run_id;
     const facts = await readStored({ owner, runId }, call(), services);
     const { stream, starting_after: startingAfter } = input;
     if (stream === 'true')
-      return following({ owner, runId, call, ...(startingAfter !== undefined && { startingAfter }) }, services);
+      return following({ owner, runId, call, origin, ...(startingAfter !== undefined && { startingAfter }) }, services);
     if (startingAfter !== undefined)
       throw refusalWith('Invalid', 'invalid_value', 'starting_after takes stream=true', ['starting_after']);
-    return responseText({ owner, call }, facts, services);
+    return responseText({ owner, call, origin }, facts, services);
   },
 });
 
@@ -203,11 +220,11 @@ const cancelResponse = endpoint({
   path: '/openai/v1/responses/{run_id}/cancel',
   access: { resource: 'graph', action: 'stop' },
   params: ResponseParams,
-  handle: async ({ owner, params, idempotency, call }, services) => {
+  handle: async ({ owner, params, idempotency, call, origin }, services) => {
     const runId = params.run_id;
     await readStored({ owner, runId }, call(), services);
     await services.execution.stopRun({ owner, runId, ...idempotency }, call());
-    return responseText({ owner, call }, await readFacts({ owner, runId }, call(), services), services);
+    return responseText({ owner, call, origin }, await readFacts({ owner, runId }, call(), services), services);
   },
 });
 

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { Run } from '@agent-workflow/protos/threads';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { jsonText } from '../../../http/json.ts';
+import type { Services } from '../../common/services.ts';
+
+/** A client tries a request again for so long at most, in milliseconds: twice its own time-out. */
+const attemptsMs = 20 * 60 * 1000;
+
+/** By what a request is known when it comes again. */
+export const digestOf = (input: unknown): string =>
+  createHash('sha256').update(JSON.stringify(input)).digest('base64url');
+
+export interface EarlierPlace {
+  /** The thread in which the request goes on. */
+  readonly threadId: string | undefined;
+  /** The run whose calls it answers. */
+  readonly pendingRunId: string | undefined;
+}
+
+/**
+ * The run that an earlier attempt at this request has started, whose reply was lost: a client that sends a request again says so, and has no key. Looked
+ * for where the request goes on: in its thread, or behind the run whose calls it answers.
+ */
+export async function earlierAttempt(
+  { owner, call, header, input, idempotency }: EndpointRequest,
+  place: () => EarlierPlace | Promise<EarlierPlace>,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<Run | undefined> {
+  if (idempotency.onceKey !== undefined || !(Number(header('x-stainless-retry-count')) > 0)) return undefined;
+  const { threadId, pendingRunId } = await place();
+  const get = async (id: string | undefined): Promise<Run | undefined> =>
+    id === undefined ? undefined : undefinedIfNotFound(threads.getRun({ owner, runId: id }, call()));
+  const thread =
+    threadId === undefined ? undefined : await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
+  const run = await get((await get(pendingRunId))?.resumedBy ?? thread?.runId);
+  if (!run || run.status === 'stopped' || run.status === 'failed' || Date.now() - run.createdAt > attemptsMs)
+    return undefined;
+  const { requests } = await threads.listRunRequests({ owner, runIds: [run.runId] }, call());
+  const json = requests[0]?.requestJson;
+  const { digest } = json === undefined ? {} : (JSON.parse(jsonText(json)) as { readonly digest?: unknown });
+  return digest === digestOf(input) ? run : undefined;
+}

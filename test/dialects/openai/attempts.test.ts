@@ -1,0 +1,64 @@
+import test from 'ava';
+import { serveOpenai, user } from './service.ts';
+
+const service = serveOpenai(test);
+
+/** What the client says of a request that it sends again, after a reply that it has lost. */
+const again = { headers: { 'x-stainless-retry-count': '1' } };
+
+const historyOf = async (threadId: string): Promise<readonly string[]> => {
+  const reply = await fetch(`${service.url()}/v1/threads/${threadId}/messages`);
+  const { data } = (await reply.json()) as {
+    readonly data: { readonly messages: readonly { readonly role: string }[] };
+  };
+  return data.messages.map(({ role }) => role);
+};
+
+test('a completion that is sent again after a lost reply is the turn that it was', async (t) => {
+  const { completions } = service.client().chat;
+  const given = { model: 'obedient', messages: [user('hello')], metadata: { thread_id: 'again' } };
+  const first = await completions.create(given);
+  const second = await completions.create(given, again);
+  t.is(second.id, first.id);
+  t.deepEqual(second.choices[0]?.message.content, first.choices[0]?.message.content);
+  let streamed = '';
+  for await (const { choices } of await completions.create({ ...given, stream: true }))
+    streamed += choices[0]?.delta.content ?? '';
+  t.deepEqual(await historyOf('again'), ['user', 'assistant', 'user', 'assistant']);
+  for await (const { choices } of await completions.create({ ...given, stream: true }, again))
+    streamed += choices[0]?.delta.content ?? '';
+  t.is(streamed, 'you said helloyou said hello');
+  t.deepEqual(await historyOf('again'), ['user', 'assistant', 'user', 'assistant']);
+  // Another request, and the same by intent, are turns of their own.
+  await completions.create({ ...given, messages: [user('hello'), user('more')] }, again);
+  await completions.create(given);
+  t.is((await historyOf('again')).length, 9);
+});
+
+test('a response that is sent again after a lost reply is the one that it was, also behind another', async (t) => {
+  const { responses } = service.client();
+  const first = await responses.create({ model: 'obedient', input: 'hello' });
+  const next = { model: 'obedient', input: 'and now?', previous_response_id: first.id };
+  const second = await responses.create(next);
+  t.is((await responses.create(next, again)).id, second.id);
+  t.not((await responses.create(next)).id, second.id);
+  const conversation = await service.client().conversations.create({});
+  const inside = { model: 'obedient', input: 'hello', conversation: conversation.id };
+  const third = await responses.create(inside);
+  t.is((await responses.create(inside, again)).id, third.id);
+});
+
+test('results of functions that are sent again after a lost reply go on with one run', async (t) => {
+  const { completions } = service.client().chat;
+  const tools = [{ type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } }];
+  const metadata = { thread_id: 'looks' };
+  const asked = await completions.create({ model: 'obedient', messages: [user('call look')], tools, metadata });
+  const message = asked.choices[0]?.message;
+  const [call] = message?.tool_calls ?? [];
+  if (!message || !call) throw new Error('no function is called');
+  const messages = [user('call look'), message, { role: 'tool' as const, tool_call_id: call.id, content: 'a cat' }];
+  const first = await completions.create({ model: 'obedient', messages, tools, metadata });
+  const second = await completions.create({ model: 'obedient', messages, tools, metadata }, again);
+  t.is(second.id, first.id);
+  t.deepEqual(await historyOf('looks'), ['user', 'assistant', 'tool', 'assistant']);
+});
