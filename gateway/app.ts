@@ -138,7 +138,7 @@ export function createApp({
     knownHosts({ ...config, isLocal }),
     cors(config, dialects),
     readablePath,
-    pagesForPeople(config, describe(dialects[0])),
+    pagesForPeople(config, { openApi: describe(dialects[0]), dialects: dialects.map(({ name }) => name) }),
     limits.failures,
     onlyFor(
       ({ path }) => path === runFilesRoute.path,

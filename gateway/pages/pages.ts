@@ -12,12 +12,19 @@ type Pages = ReadonlyMap<string, Page>;
 const playground = '/playground';
 const guide = '/docs';
 
+interface PagesOptions {
+  /** Gives the document of the reference as JSON. */
+  readonly openApi: () => string;
+  /** The names of the protocols that callers may speak: the playground says how. */
+  readonly dialects: readonly string[];
+}
+
 /**
  * Answers requests for the pages for people: the icon, the playground, the guides and the reference of the API, and leads browsers from `/` to the
  * first of these. They hold no data of any owner, so they stand before authentication. Each is read or rendered with the first request for it,
- * because most processes serve none. `openApi` gives the document of the reference as JSON.
+ * because most processes serve none.
  */
-export function pagesForPeople(config: Values<typeof pageSettings>, openApi: () => string): Middleware {
+export function pagesForPeople(config: Values<typeof pageSettings>, { openApi, dialects }: PagesOptions): Middleware {
   const { DOCS, PLAYGROUND } = config;
   const hasDocs = DOCS === 'on';
   const hasPlayground = PLAYGROUND === 'on';
@@ -26,7 +33,7 @@ export function pagesForPeople(config: Values<typeof pageSettings>, openApi: () 
     Promise.resolve(toPage('svg', readFileSync(new URL('./assets/favicon.svg', import.meta.url)))),
   );
   const playgroundPages = openedOnDemand(async () =>
-    (await import('./playground-files.ts')).readPlayground(playground, signInOf(config)),
+    (await import('./playground-files.ts')).readPlayground(playground, { signIn: signInOf(config), dialects }),
   );
   const docs = openedOnDemand(async () =>
     (await import('./docs-files.ts')).readDocs({ playground: hasPlayground ? playground : undefined, openApi }),

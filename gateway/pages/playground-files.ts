@@ -21,8 +21,15 @@ export interface SignIn {
   readonly audience?: string;
 }
 
+/** What the page reads of the service before anybody has signed in. */
+interface Facts {
+  readonly signIn: SignIn | undefined;
+  /** The names of the protocols that callers may speak. */
+  readonly dialects: readonly string[];
+}
+
 /** The page of the playground at `path`, and what it loads, each below it; nothing when it is not built. */
-export async function readPlayground(path: string, signIn?: SignIn): Promise<ReadonlyMap<string, Page>> {
+export async function readPlayground(path: string, { signIn, dialects }: Facts): Promise<ReadonlyMap<string, Page>> {
   if (!existsSync(folder)) return new Map();
   const policy = policyOfPlayground(...(signIn ? [new URL(signIn.issuer).origin] : []));
   const names = (await readdir(fileURLToPath(folder), { recursive: true })).map((name) => name.replaceAll('\\', '/'));
@@ -30,8 +37,9 @@ export async function readPlayground(path: string, signIn?: SignIn): Promise<Rea
     const type = types.find((known) => name.endsWith(`.${known}`));
     return type ? [readPage(path, name, { type, policy })] : [];
   });
-  const settings = toPage('json', JSON.stringify(signIn ?? {}));
-  return new Map([...(await Promise.all(pages)), [`${path}/sign-in.json`, settings]]);
+  const json = (name: string, value: unknown) =>
+    [`${path}/${name}.json`, toPage('json', JSON.stringify(value))] as const;
+  return new Map([...(await Promise.all(pages)), json('sign-in', signIn ?? {}), json('dialects', dialects)]);
 }
 
 interface Kind {

@@ -12,6 +12,7 @@ import { useTitle } from '../../ui/title.ts';
 import { readGraph } from '../runs/graph/shape.ts';
 import { GraphDrawing } from '../runs/graph-panel.tsx';
 import { failedShare, fieldsOf } from './agent-facts.ts';
+import { Connect } from './connect.tsx';
 import { Revisions } from './revisions.tsx';
 
 interface AgentPaneProps {
@@ -73,6 +74,7 @@ export function AgentPane({ name, item, isOnly }: AgentPaneProps) {
           <State schema={agent.state_schema} />
         </RawOnFault>
       )}
+      <Connect agent={name} isOnly={isOnly} />
     </DetailPane>
   );
 }
