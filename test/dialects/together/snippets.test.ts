@@ -28,7 +28,10 @@ async function run(t: ExecutionContext, { language, code }: { readonly language:
   };
   const [server] = Object.values(mcpServers);
   if (!server) throw new Error('the settings name no server');
-  const headers = JSON.parse(JSON.stringify(server.headers ?? {}).replaceAll('${TOKEN}', token)) as Record<string, string>;
+  const headers = JSON.parse(JSON.stringify(server.headers ?? {}).replaceAll('${TOKEN}', token)) as Record<
+    string,
+    string
+  >;
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers } }));
   t.teardown(() => client.close());
