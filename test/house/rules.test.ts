@@ -130,7 +130,7 @@ const rules: readonly Rule[] = [
   {
     title: 'the client of MCP is loaded by the tools that need it, and by nothing else that a graph imports',
     files: anyCode,
-    except: /^services\/graph\/mcp\/|^test\//,
+    except: /^services\/graph\/mcp\/|^services\/playground\/views\/agents\/snippets\.ts$|^test\//,
     imports: /^@modelcontextprotocol\/client|^\/services\/graph\/mcp\//,
     example: ['services/graph/index.ts', `export { mcpTools } from './mcp/mcp-tools.ts';`],
   },
@@ -245,7 +245,9 @@ const rules: readonly Rule[] = [
   {
     title: 'the environment is read in kit/env.ts',
     files: anyCode,
-    except: /^services\/kit\/env\.ts$|^services\/command\/init\/template\/|^deploy\/health\.js$|\.test\.ts$|^test\//,
+    // What callers copy from the playground is no code of ours.
+    except:
+      /^services\/kit\/env\.ts$|^services\/command\/init\/template\/|^services\/playground\/views\/agents\/snippets\.ts$|^deploy\/health\.js$|\.test\.ts$|^test\//,
     text: /\bprocess\.env\b|\benv\b[^\n]*from 'node:process'/,
     example: ['gateway/config.ts', `const port = process.env.PORT;`],
   },

@@ -1,7 +1,7 @@
 import type { Block } from '@agent-workflow/protos/message';
 
 /** What an agent gives beside its text: a file at an address or as bytes, or data. */
-export interface Given {
+interface Given {
   readonly filename?: string;
   readonly mediaType?: string;
   readonly fileId?: string;
