@@ -109,6 +109,7 @@ export function createApp({
   const subjectOf = createSubjectOf(deps, config.CALL_TIMEOUT_MS);
   const endpointOptions = {
     ...{ config, log, authorize, admission, meters },
+    rules: access,
     subjectOf,
     takeRequest: limits.takeRequest,
     takeStreamSlot: limits.takeStreamSlot,

@@ -94,6 +94,7 @@ const resourceKinds = [
   'question',
   'share',
   'shared_with',
+  'audit',
 ] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 

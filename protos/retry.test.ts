@@ -31,7 +31,7 @@ const marks = {
         'listRunMessages',
       ],
       ...['getRegisteredAgent', 'getRevision', 'listRegisteredAgents', 'listRunSteps', 'listRunTrace', 'listRuns'],
-      'listSleepingRuns',
+      ...['listAllRuns', 'listSleepingRuns'],
       ...[
         'countRuns',
         'countThreads',

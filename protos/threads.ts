@@ -99,6 +99,8 @@ export interface RunReadCalls {
    * hold fewer than `limit`, or none, and still have a cursor.
    */
   readonly listOwnRuns: (request: ListOwnRunsRequest, call: Call) => Promise<ListOwnRunsReply>;
+  /** The runs of all owners, newest first, in pages as those of ListOwnRuns: for operators. A store may forget those accepted more than 90 days ago. */
+  readonly listAllRuns: (request: ListAllRunsRequest, call: Call) => Promise<ListAllRunsReply>;
   /**
    * How many of an owner's newest 10,000 runs pass the filters of ListOwnRuns, by day and status, and how long they took. Invalid for an
    * unknown time zone.
@@ -388,6 +390,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   listRunRequests: { retry: 'safe', takesLong: false },
   listRuns: { retry: 'safe', takesLong: false },
   listOwnRuns: { retry: 'safe', takesLong: false },
+  listAllRuns: { retry: 'safe', takesLong: false },
   countRuns: { retry: 'safe', takesLong: false },
   listRunMessages: { retry: 'safe', takesLong: false },
   listRunSteps: { retry: 'safe', takesLong: false },
@@ -459,6 +462,7 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   listRunRequests: 'never',
   listRuns: 'never',
   listOwnRuns: 'never',
+  listAllRuns: 'never',
   countRuns: 'never',
   listRunMessages: 'run',
   listRunSteps: 'run',
@@ -1267,6 +1271,27 @@ export interface RunFilter {
   /** How long they took, or have taken so far, in milliseconds. */
   readonly minDurationMs?: number;
   readonly maxDurationMs?: number;
+}
+
+export interface ListAllRunsRequest {
+  readonly limit: number;
+  readonly cursor?: string;
+  /** As in ListOwnRunsRequest. */
+  readonly statuses: readonly RunStatus[];
+  readonly agent?: string;
+  readonly filter?: RunFilter;
+  /** Only the newest run of each thread, so that each thread comes once. */
+  readonly newestOfThread: boolean;
+  /** Only runs that ended with what their thread waits for. */
+  readonly waiting: boolean;
+  /** Only runs of this owner; absent: of all. */
+  readonly owner?: string;
+}
+
+export interface ListAllRunsReply {
+  readonly runs: readonly Run[];
+  /** Absent when no older run is left to be read. */
+  readonly cursor?: string;
 }
 
 export interface CountRunsRequest {
@@ -2139,6 +2164,8 @@ export const threadsLists: MessageLists = {
   Run: { status: 'RunStatus', granularity: 'Granularity', end: { of: 'RunEnd' } },
   ListRunsReply: { runs: { of: 'Run' } },
   ListOwnRunsRequest: { statuses: 'RunStatus' },
+  ListAllRunsRequest: { statuses: 'RunStatus' },
+  ListAllRunsReply: { runs: { of: 'Run' } },
   CountRunsRequest: { statuses: 'RunStatus' },
   CountRunsReply: { days: { of: 'RunDay' } },
   RunDay: { counts: { of: 'RunStatusCount' } },

@@ -1,4 +1,5 @@
 import { anonymousOwner, userIdOf } from '@agent-workflow/kit/ids';
+import type { ForOperators } from '../http/access.ts';
 import type { Principal } from '../http/context.ts';
 import type { AccessRules, Recipient, Role, RoleName, ShareRight } from './rules.ts';
 
@@ -16,11 +17,8 @@ interface QuestionRequest {
 }
 
 /** Whether a caller sees things of everybody, and stops and retries runs of everybody. */
-interface AdminRequest {
+interface AdminRequest extends ForOperators {
   readonly kind: 'admin';
-  readonly what: 'runs' | 'threads' | 'questions' | 'audit';
-  /** Whether with messages, states, inputs, values of questions and results. */
-  readonly contents: boolean;
 }
 
 /** Whether a caller reads or writes memories of a scope. */
@@ -46,7 +44,9 @@ interface ShareRequest {
 export type AccessRequest = QuestionRequest | AdminRequest | KnowledgeRequest | ShareRequest;
 
 /** Who asks. */
-export type Caller = Pick<Principal, 'owner' | 'roles'>;
+export interface Caller extends Pick<Principal, 'owner'> {
+  readonly roles?: Principal['roles'] | undefined;
+}
 
 interface Held {
   readonly name: RoleName;

@@ -4,8 +4,24 @@ import type { Context, Principal } from './context.ts';
 /** What the authorization backend decides about. */
 export interface Access {
   readonly resource:
-    'graph' | 'checkpointer' | 'store' | 'files' | 'agents' | 'assistants' | 'triggers' | 'schedules' | 'webhooks';
+    | 'graph'
+    | 'checkpointer'
+    | 'store'
+    | 'files'
+    | 'agents'
+    | 'assistants'
+    | 'triggers'
+    | 'schedules'
+    | 'webhooks'
+    | 'admin';
   readonly action: string;
+}
+
+/** What belongs to others, and is for callers whose roles let them at it. */
+export interface ForOperators {
+  readonly what: 'runs' | 'threads' | 'questions' | 'audit';
+  /** Whether with messages, states, inputs, values of questions and results. */
+  readonly contents: boolean;
 }
 
 /** The principal of a request. @throws Unauthenticated when the caller cannot be identified. */

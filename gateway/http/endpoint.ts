@@ -1,7 +1,7 @@
 import type { Call } from '@agent-workflow/protos/call';
 import type { FollowRequest, RunEvents } from '@agent-workflow/protos/execution';
 import type { TSchema } from 'typebox';
-import type { Access } from './access.ts';
+import type { Access, ForOperators } from './access.ts';
 import type { RpcState } from './dialect.ts';
 import type { FileContent } from './content.ts';
 import type { StreamEvents } from './framing.ts';
@@ -28,6 +28,8 @@ export interface Row extends Route {
   readonly aliases: readonly Route[];
   /** What the authorization backend is asked. It has no default, so that no row is open because it was forgotten. */
   readonly access: Access | 'every caller';
+  /** It is about what belongs to others: only for callers whose roles let them at it. */
+  readonly forOperators?: ForOperators;
   readonly params?: TSchema;
   readonly input?: TSchema;
   /** The body is a form with one file, and not JSON: the handler gets it by `receiveFile`. */

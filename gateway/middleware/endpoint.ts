@@ -2,6 +2,8 @@ import { newId } from '@agent-workflow/kit/ids';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { within, type Replicas } from '@agent-workflow/protos/call';
+import { decide } from '../access/decide.ts';
+import type { AccessRules } from '../access/rules.ts';
 import type { Access, Authorize, Subject } from '../http/access.ts';
 import { leastPace } from '../http/arrival.ts';
 import { bodyReader } from '../http/body.ts';
@@ -46,6 +48,12 @@ async function checkAccess(
 ): Promise<void> {
   if (state.byTicket || (await authorize(state.principal, resource, action, subject))) return;
   throw notAllowed({ resource, action });
+}
+
+/** @throws PermissionDenied when no role of the caller lets them at what belongs to others. */
+function checkRoles({ state }: Context, { access, forOperators }: Row, rules: AccessRules): void {
+  if (!forOperators || (!state.byTicket && decide(rules, state.principal, { kind: 'admin', ...forOperators }))) return;
+  throw notAllowed(accessOf({ access }) ?? { resource: 'admin', action: 'read' });
 }
 
 /** The same for what the input of a request asks for besides. A ticket gives nothing but the events that it was made for. */
@@ -269,6 +277,8 @@ interface EndpointOptions<Services> extends AnswerOptions {
   readonly services: Services;
   /** Absent: every caller may do everything. */
   readonly authorize: Authorize | undefined;
+  /** The roles, and what they allow. */
+  readonly rules: AccessRules;
   /** What a request is about that has been read. */
   readonly subjectOf: SubjectOf;
   /** Takes a slot for a stream of the caller. */
@@ -286,7 +296,7 @@ export function endpointSteps<Services>(
   route: Route,
   options: EndpointOptions<Services>,
 ): (ctx: Context) => Promise<void> {
-  const { authorize, subjectOf, admission, forms, takeStreamSlot, meters } = options;
+  const { authorize, rules, subjectOf, admission, forms, takeStreamSlot, meters } = options;
   const { bodyTypes, checkHeaders } = options.dialect;
   const access: Access | undefined = authorize && accessOf(row);
   const isSocket = row.answer === 'socket';
@@ -309,6 +319,7 @@ export function endpointSteps<Services>(
   const handle = async (ctx: Context): Promise<void> => {
     ctx.state.route = matched;
     checkHeaders?.((header) => headerOf(ctx, header), row.name);
+    if (row.forOperators) checkRoles(ctx, row, rules);
     if (authorize && access && !authorize.needsAgent) await checkAccess(ctx, authorize, access);
     checkQuery?.(ctx);
     if (row.takesFile) {
@@ -323,7 +334,8 @@ export function endpointSteps<Services>(
     checkInput(ctx);
     let subject: Subject | undefined;
     if (authorize?.needsAgent && access && !ctx.state.byTicket) {
-      subject = await subjectOf(ctx.state, row);
+      // What belongs to others is none of the caller's threads and runs.
+      subject = row.forOperators ? {} : await subjectOf(ctx.state, row);
       await checkAccess(ctx, authorize, access, subject);
       ctx.state.agent = subject.agent;
     }

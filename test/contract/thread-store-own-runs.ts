@@ -132,6 +132,39 @@ export function threadStoreOwnRunsContract(check: CheckStore): void {
     },
   );
 
+  check(
+    'the runs of all owners are one list, newest first, and pages of any size skip and repeat none',
+    async (t, store) => {
+      const owners = ['u:alice', 'u:bob', 'anon', 'a'];
+      for (const index of Array(24).keys()) {
+        const threadId = `t${String(index % 3)}`;
+        const owner = owners[index % owners.length] ?? '';
+        const runs = [
+          run(`r${String(index).padStart(2, '0')}`, { threadId, createdAt: Math.floor(index / 2) * hourMs }),
+        ];
+        await put(store, { head: { ...newHead, newestRun: `r${String(index)}` }, runs }, { owner, threadId });
+      }
+      const all = await everybodysRuns(store, 100);
+      t.deepEqual(
+        all.map(([, runId]) => runId),
+        Array.from({ length: 24 }, (_, index) => `r${String(23 - index).padStart(2, '0')}`),
+      );
+      t.deepEqual(all[0], ['a', 'r23', 'r23']);
+      for (const limit of [1, 2, 7]) t.deepEqual(await everybodysRuns(store, limit), all);
+    },
+  );
+
+  check('the list of all runs has none of a thread that is being deleted, or was', async (t, store) => {
+    await put(store, { head: newHead, runs: [run('theirs', { threadId: 't2' })] }, { owner: 'u:bob', threadId: 't2' });
+    await put(store, { head: newHead, runs: [run('r1', { createdAt: 9 }), run('r2', { createdAt: 10 })] });
+    const ids = async (): Promise<readonly unknown[]> => (await everybodysRuns(store, 2)).map(([, runId]) => runId);
+    t.deepEqual(await ids(), ['r2', 'r1', 'theirs']);
+    await mark(store);
+    t.deepEqual(await ids(), ['theirs']);
+    await store.purge(key);
+    t.deepEqual(await ids(), ['theirs']);
+  });
+
   check("a part of an owner's runs ends by its bytes, after its second run at the earliest", async (t, store) => {
     const usage = `"${'u'.repeat(5000)}"`;
     for (const index of Array(6).keys())
@@ -153,6 +186,17 @@ async function idsByMark(store: ThreadStore, limit: number, of = owner): Promise
     const { runs, next } = await store.listOwnRuns(of, { limit, after });
     ids.push(...runs.map(({ runId }) => runId));
     if (!next) return ids;
+    after = next;
+  }
+}
+
+/** Owner, id and the newest run of the thread, of all runs, read part by part. */
+async function everybodysRuns(store: ThreadStore, limit: number): Promise<(readonly (string | undefined)[])[]> {
+  const found: (readonly (string | undefined)[])[] = [];
+  for (let after: RunMark | undefined; ;) {
+    const { runs, next } = await store.listAllRuns({ limit, after });
+    found.push(...runs.map(({ owner: of, runId, head }) => [of, runId, head.newestRun]));
+    if (!next) return found;
     after = next;
   }
 }

@@ -1,5 +1,5 @@
 import type { TestFn } from 'ava';
-import type { CountRunsRequest, RunFilter, Threads } from '@agent-workflow/protos/threads';
+import type { CountRunsRequest, ListAllRunsRequest, RunFilter, Threads } from '@agent-workflow/protos/threads';
 import {
   accept,
   bytes,
@@ -81,6 +81,40 @@ export function threadsFoundRunsContract(test: TestFn, name: string, open: OpenT
     const many = Array.from({ length: 101 }, (_, index) => String(index));
     await refused(t, threads.listRunRequests({ owner, runIds: many }, call()), 'Invalid');
   });
+
+  check(
+    'the runs of all owners are found, only the newest of each thread, and only those that wait',
+    async (t, threads) => {
+      await finishedTurn(threads, 'first', { threadId: 'asking' });
+      await askingTurn(threads, 'asking');
+      await failedTurn(threads, 'broken', 'The price feed did not answer');
+      await accept(threads, 'theirs', { owner: 'u:bob', threadId: 'asking' });
+      const all = async (more: Partial<ListAllRunsRequest>, limit: number): Promise<readonly string[]> => {
+        const found: string[] = [];
+        for (let cursor: string | undefined; ;) {
+          const asked = { limit, statuses: [], newestOfThread: false, waiting: false, ...more };
+          const page = await threads.listAllRuns({ ...asked, ...(cursor !== undefined && { cursor }) }, call());
+          found.push(...page.runs.map((run) => `${run.owner} ${run.runId}`));
+          ({ cursor } = page);
+          if (cursor === undefined) return found;
+        }
+      };
+      for (const limit of [1, 100]) {
+        t.deepEqual(await all({}, limit), ['u:bob theirs', `${owner} broken`, `${owner} asking`, `${owner} first`]);
+        const newest = ['u:bob theirs', `${owner} broken`, `${owner} asking`];
+        t.deepEqual(await all({ newestOfThread: true }, limit), newest);
+        t.deepEqual(await all({ waiting: true }, limit), [`${owner} asking`]);
+        t.deepEqual(await all({ newestOfThread: true, owner: 'u:bob' }, limit), ['u:bob theirs']);
+        t.deepEqual(await all({ statuses: ['failed'], filter: { error: 'feed' } }, limit), [`${owner} broken`]);
+      }
+      const { cursor = '' } = await threads.listAllRuns(
+        { limit: 1, statuses: [], newestOfThread: false, waiting: false },
+        call(),
+      );
+      const elsewhere = { limit: 1, statuses: [], newestOfThread: true, waiting: false, cursor };
+      await refused(t, threads.listAllRuns(elsewhere, call()), 'Invalid');
+    },
+  );
 
   check('runs are found by status, agent, node, error, title and id', async (t, threads) => {
     await accept(threads, 'done', { threadId: 'done', agent: 'billing' });

@@ -16,6 +16,11 @@ const standard = '../../services/command/init/template/agent';
 
 /** What a page needs of its service; the others take the agent that comes with it. */
 const services: Readonly<Record<string, Parameters<typeof openEmbedded>>> = {
+  'access.md': [
+    standard,
+    { HOST: '127.0.0.1', JWT_SECRET_KEY: secret },
+    { auth: 'jwt', access: { roles: { root: { is: 'admin' } } } },
+  ],
   'agents.md': [
     null,
     {},
@@ -40,8 +45,8 @@ for (const page of pages) {
   test(`every command of ${page} answers what the page says`, async (t) => {
     const examples = examplesOf(readFileSync(new URL(page, folder), 'utf8'));
     t.true(examples.length > 0);
-    const tokenOf = (user: string): string =>
-      makeToken('HS256', secret, { claims: { user_id: user, exp: inSeconds(60) } });
+    const tokenOf = (user: string, roles?: string): string =>
+      makeToken('HS256', secret, { claims: { user_id: user, exp: inSeconds(60), ...(roles && { roles }) } });
     const [agent, env = {}, file] = services[page] ?? [standard];
     // The command that makes a key finds the record on disk.
     await using workspace = await makeWorkspace(null);
@@ -50,7 +55,7 @@ for (const page of pages) {
     const made =
       env['API_KEYS'] === 'on' && (await keysCommand({ DATA_DIR }, 'create', '--user', 'ada', '--scopes', '*'));
     const apiKey = made ? made.out.trim() : '';
-    const callers = { TOKEN: tokenOf('ada'), BOB: tokenOf('bob'), API_KEY: apiKey };
+    const callers = { TOKEN: tokenOf('ada'), BOB: tokenOf('bob'), ROOT: tokenOf('zoe', 'root'), API_KEY: apiKey };
     const outcomes = await runExamples(examples, { URL: service.url, ...callers });
     for (const [index, { commands, refusal, reply }] of examples.entries()) {
       const { output = '', statuses = [] } = outcomes[index] ?? {};

@@ -1,8 +1,16 @@
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { serve } from '../http/service.ts';
 
-const { send, url } = serve(test);
+/** Every caller is an admin: others are refused before their query is read. */
+const roles = fileURLToPath(new URL('../backends/roles.ts', import.meta.url));
+const { send, url } = serve(
+  test,
+  'obedient',
+  { HOST: '127.0.0.1' },
+  { auth: { method: 'custom', path: `${roles}:Named` }, access: { roles: { root: { is: 'admin' } } } },
+);
 
 const routes = endpoints.flatMap((row) => [row, ...row.aliases].map(({ method, path }) => ({ method, path })));
 const addressOf = (path: string): string => path.replaceAll(/\{\w+\}/g, 'one');

@@ -65,6 +65,7 @@ const layersOf: Readonly<Record<string, Layers>> = {
     ['http', 'pages/assets', 'pages/docs', 'redis', 'upstream'],
     [
       'assistants',
+      'audit',
       'auth',
       'files',
       'idempotency',

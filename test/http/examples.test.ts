@@ -12,14 +12,20 @@ import { toForm, uploadTo } from '../servers/uploads.ts';
 import { serve } from './service.ts';
 
 const agent = fileURLToPath(import.meta.resolve('@agent-workflow/command/init/template/agent'));
-const { url, send } = serve(test, null, {}, { agent: `${agent}:graph` });
+/** Every caller is alice, an admin. */
+const roles = fileURLToPath(new URL('../backends/roles.ts', import.meta.url));
+const asAdmin = {
+  auth: { method: 'custom', path: `${roles}:Named` },
+  access: { roles: { root: { is: 'admin' } } },
+};
+const { url, send } = serve(test, null, { HOST: '127.0.0.1' }, { ...asAdmin, agent: `${agent}:graph` });
 
 /** A service of which `v1` is the current revision, after `v0`, which the examples retire. */
 const registered = serveRegistered();
 const isOfRegistry = (path: string): boolean => path.endsWith('/routing') || path.endsWith('/retire');
 
 /** A service whose runs fail when they are told to. */
-const failing = serve(test, 'throwing');
+const failing = serve(test, 'throwing', { HOST: '127.0.0.1' }, asAdmin);
 const isOfFailed = (path: string): boolean => path.endsWith('/retry');
 
 /** A service whose agent asks callers with a role: here, where nobody signs in, everybody. */
@@ -250,6 +256,13 @@ test('every example works as it is shown, and its reply and the real one are wha
       const type = response.headers.get('content-type')?.split(';', 1)[0] ?? '';
       const shown = reply?.content[type]?.example;
       const at = ['paths', path, method, 'responses', status, 'content', type, 'schema'];
+      if (path === '/v1/admin/audit') {
+        executed += 1;
+        t.is(type, 'application/x-ndjson');
+        const keys = (lines: string): unknown => Object.keys(JSON.parse(lines.split('\n', 1)[0] ?? '') as object);
+        t.deepEqual(keys(text), keys(String(reply?.content['application/octet-stream']?.example)), name);
+        continue;
+      }
       if (reply?.content['application/octet-stream']) {
         executed += 1;
         t.is(text, reply.content['application/octet-stream'].example as string, name);

@@ -400,7 +400,7 @@ const expectedOf = (row: Row, [, thread]: Kind): number => {
   if (row.name === 'mcpResume') return 405;
   // It is a WebSocket, and this no request for one.
   if (row.answer === 'socket') return 422;
-  if (typeof row.access === 'object' && row.access.resource === 'agents') return 403;
+  if (typeof row.access === 'object' && ['agents', 'admin'].includes(row.access.resource)) return 403;
   if (row.name === 'a2aGetPush') return 404;
   // A task that has ended is neither cancelled nor followed, and takes no address.
   if (row.name === 'a2aCancelTask') return 400;

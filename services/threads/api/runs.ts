@@ -47,7 +47,7 @@ import { withInputFields } from './input-fields.ts';
 import { readsTried, restoringChange } from './restore-thread.ts';
 import { idsOf, keyOf, knownRun, liveHead } from './found.ts';
 import { listRunMessages, listRuns, toProtoRun } from '../lists/lists.ts';
-import { countRuns, listOwnRuns } from '../lists/own-runs.ts';
+import { countRuns, listAllRuns, listOwnRuns } from '../lists/own-runs.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import { listRunSteps } from '../runs/steps.ts';
@@ -388,6 +388,8 @@ export const createRunReadCalls = ({ store, texts, now }: RunReadCallsOptions): 
   listRuns: async (request, call) => listRuns(store, request, await liveHead(store, keyOf(request)), call),
 
   listOwnRuns: (request, call) => listOwnRuns(store, request, call, now()),
+  // A cursor that is refused is a rejection, as that of every call.
+  listAllRuns: async (request, call) => listAllRuns(store, request, call, now()),
   // A refusal is a rejection, as that of every call.
   countRuns: async (request, call) => countRuns(store, request, call, now()),
 

@@ -2,6 +2,7 @@ import { cursorsByNumber, cursorsByTime, type Cursors } from '@agent-workflow/ki
 import type { Page } from '@agent-workflow/kit/pages';
 import type {
   ListCheckpointsRequest,
+  ListAllRunsRequest,
   ListFilesRequest,
   ListMessagesRequest,
   ListOwnRunsRequest,
@@ -75,6 +76,15 @@ export const runsCursors = ({ owner, threadId }: Pick<ListRunsRequest, 'owner' |
 
 export const ownRunsCursors = (selection: Pick<ListOwnRunsRequest, 'owner'> & RunSelection): Cursors<RunMark> =>
   cursorsByTime(['runs of an owner', selection.owner, ...selectionParts(selection)], runMarks);
+
+export const allRunsCursors = ({
+  newestOfThread,
+  waiting,
+  owner,
+  ...selection
+}: RunSelection &
+  Pick<ListAllRunsRequest, 'newestOfThread' | 'waiting'> & { readonly owner: string | undefined }): Cursors<RunMark> =>
+  cursorsByTime(['all runs', owner ?? null, newestOfThread, waiting, ...selectionParts(selection)], runMarks);
 
 /**
  * The same for what selects the same, whatever the order of its parts. Without a filter it is as it was before there were any: pages of one

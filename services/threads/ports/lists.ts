@@ -73,6 +73,7 @@ export interface OwnRunRow extends RunRow {
     | 'title'
     | 'next'
     | 'interruptedRun'
+    | 'newestRun'
   >;
 }
 
@@ -81,6 +82,17 @@ export interface OwnRunsPart {
   /** There may be fewer than entries of the list were read: an entry whose thread was deleted has no run. */
   readonly runs: readonly OwnRunRow[];
   /** The mark after which the list continues; absent at its end. It may be given though nothing follows. */
+  readonly next?: RunMark;
+}
+
+/** A run of any owner, as lists across owners have it. */
+export interface AnyRunRow extends OwnRunRow {
+  readonly owner: string;
+}
+
+/** A part of the list of all runs; {@link OwnRunsPart}. */
+export interface AllRunsPart {
+  readonly runs: readonly AnyRunRow[];
   readonly next?: RunMark;
 }
 
@@ -113,6 +125,11 @@ export interface ThreadLists {
    * places of the list.
    */
   readonly listOwnRuns: (owner: string, page: OwnRunsPage) => Promise<OwnRunsPart>;
+  /**
+   * The same of all owners. Two owners' runs of one moment and one id come in any order. A store may leave out runs that were accepted more than 90
+   * days ago, or before its schema had this list.
+   */
+  readonly listAllRuns: (page: PageLimits & { readonly after?: RunMark | undefined }) => Promise<AllRunsPart>;
   /** The log in order of position, or in the reverse order, each entry with its version. Reads about as much as it gives. */
   readonly listMessages: (key: ThreadKey, page: MessagesPage) => Promise<readonly LogEntry[]>;
 }

@@ -2,7 +2,7 @@ import { createQuota } from '@agent-workflow/kit/pages';
 import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { RunEnd, StepWork } from '@agent-workflow/protos/threads';
 import type { CheckpointRow, TraceRow } from '../ports/history.ts';
-import type { OwnRunRow, OwnRunsPart, RunRow } from '../ports/lists.ts';
+import type { OwnRunRow, AllRunsPart, OwnRunsPart, RunMark, RunRow } from '../ports/lists.ts';
 import type { LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import type { SleepingRun } from '../ports/sweeps.ts';
 import { ownRunBytes } from './row-sizes.ts';
@@ -117,7 +117,7 @@ export const toRunRow = (row: Row): RunRow => ({
 
 /** What {@link toOwnRunRow} needs of a thread beside {@link runColumns}, for a join on `thread_ref`. */
 export const headOfRunColumns =
-  'ref AS thread_ref, deleting, active_run, active_status, worker, epoch, agent, revision, name, title, next, interrupted_run';
+  'ref AS thread_ref, deleting, active_run, active_status, worker, epoch, agent, revision, name, title, next, interrupted_run, newest_run';
 
 /** The columns of such a join. */
 export const ownRunColumns = `${runColumns}, ${headOfRunColumns.replace('ref AS ', '')}`;
@@ -128,6 +128,7 @@ const toOwnRunRow = (row: Row): OwnRunRow => ({
     epoch: row['epoch'] as number,
     next: fromList(row['next']) as readonly string[],
     ...optional('interruptedRun', row['interrupted_run'] as string | null),
+    ...optional('newestRun', row['newest_run'] as string | null),
     ...optional('activeRun', row['active_run'] as string | null),
     ...optional('activeStatus', row['active_status'] as OpenStatus | null),
     ...optional('worker', row['worker'] as string | null),
@@ -138,17 +139,30 @@ const toOwnRunRow = (row: Row): OwnRunRow => ({
   },
 });
 
+interface PartLimits {
+  readonly limit: number;
+  readonly bytes?: number | undefined;
+}
+
 /** Rows of {@link runColumns} and {@link headOfRunColumns} as a part of an owner's list, of at most so many rows. */
-export function toOwnRunsPart(
+export const toOwnRunsPart = (rows: Iterable<Row>, limits: PartLimits): OwnRunsPart =>
+  toRunsPart(rows, limits, toOwnRunRow);
+
+/** The same with the column `owner`. */
+export const toAllRunsPart = (rows: Iterable<Row>, limits: PartLimits): AllRunsPart =>
+  toRunsPart(rows, limits, (row) => ({ ...toOwnRunRow(row), owner: row['owner'] as string }));
+
+function toRunsPart<R extends OwnRunRow>(
   rows: Iterable<Row>,
-  { limit, bytes }: { readonly limit: number; readonly bytes?: number | undefined },
-): OwnRunsPart {
-  const runs: OwnRunRow[] = [];
+  { limit, bytes }: PartLimits,
+  toRunRowOf: (row: Row) => R,
+): { readonly runs: readonly R[]; readonly next?: RunMark } {
+  const runs: R[] = [];
   const isEnough = createQuota(bytes);
   let places = 0;
   for (const row of rows) {
     places += 1;
-    const run = toOwnRunRow(row);
+    const run = toRunRowOf(row);
     if (!toBoolean(row['deleting'])) runs.push(run);
     if (places === limit || isEnough(ownRunBytes(run)))
       return { runs, next: { createdAt: run.createdAt, runId: run.runId } };

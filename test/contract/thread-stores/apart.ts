@@ -38,6 +38,12 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
     getRun: (owner, runId) => store.getRun(prefix + owner, runId),
     listRuns: (key, page) => store.listRuns(at(key), page),
     listOwnRuns: (owner, page) => store.listOwnRuns(prefix + owner, page),
+    listAllRuns: async ({ limit, after }) => {
+      const { runs } = await store.listAllRuns({ limit: everything, after });
+      const part = ours(runs).slice(0, limit);
+      const last = part.at(-1);
+      return { runs: part, ...(last && part.length === limit && { next: last }) };
+    },
     listThreads: (owner, page) => store.listThreads(prefix + owner, page),
     listMessages: (key, page) => store.listMessages(at(key), page),
     listContext: (key, page) => store.listContext(at(key), page),

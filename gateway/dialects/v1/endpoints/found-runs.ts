@@ -11,7 +11,7 @@ import { toRunItems } from './common/shown-items.ts';
 
 type Filters = Omit<Static<typeof RunCountsQuery>, 'timezone'>;
 
-function selectionOf(input: Filters): Pick<CountRunsRequest, 'statuses' | 'agent' | 'filter'> {
+export function selectionOf(input: Filters): Pick<CountRunsRequest, 'statuses' | 'agent' | 'filter'> {
   const { status: statuses = [], agent, revision, node, error, search } = input;
   const { min_duration_ms: minDurationMs, max_duration_ms: maxDurationMs } = input;
   const from = timeAt(input, 'from');

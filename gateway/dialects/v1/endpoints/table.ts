@@ -1,3 +1,19 @@
+import {
+  cancelRunOfOthers,
+  exportAudit,
+  getRunOfOthers,
+  getStateOfOthers,
+  getThreadOfOthers,
+  getTraceOfOthers,
+  listAllQuestions,
+  listAllRuns,
+  listAllThreads,
+  listMessagesOfOthers,
+  listRunsOfOthersThread,
+  listStepsOfOthers,
+  retryRunOfOthers,
+  streamRunOfOthers,
+} from './admin.ts';
 import { getAgent, listAgents, retireRevision, setAgentRouting } from './agents.ts';
 import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
 import {
@@ -125,4 +141,8 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[getWebhookSecret, rotateWebhookSecret, testWebhook, listDeliveries, resendDelivery, deleteDelivery],
   ...[uploadFile, listFiles, getFile, getFileInfo, getFileUrl, deleteFile, getMultimodalConfig],
   ...[storeMemory, storeMemories, searchMemories, listMemories, forgetMemories, getMemory, updateMemory, deleteMemory],
+  ...[listAllRuns, getRunOfOthers, getTraceOfOthers, listStepsOfOthers, streamRunOfOthers],
+  ...[cancelRunOfOthers, retryRunOfOthers],
+  ...[listAllThreads, getThreadOfOthers, listRunsOfOthersThread, getStateOfOthers, listMessagesOfOthers],
+  ...[listAllQuestions, exportAudit],
 ];

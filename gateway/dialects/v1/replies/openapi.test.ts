@@ -108,7 +108,11 @@ test('an operation that changes something takes an Idempotency-Key, unless its r
 });
 
 test('the operation that continues a stream takes a Last-Event-ID', (t) => {
-  t.deepEqual(takingHeader('Last-Event-ID'), ['GET /v1/runs/{run_id}/stream']);
+  t.deepEqual(takingHeader('Last-Event-ID'), [
+    'GET /v1/runs/{run_id}/stream',
+    'GET /v1/shared/{share_id}/runs/{run_id}/stream',
+    'GET /v1/admin/runs/{run_id}/stream',
+  ]);
 });
 
 test('the cursor of a list in the order of changes says what its pages miss, and the others do not', (t) => {
@@ -117,6 +121,11 @@ test('the cursor of a list in the order of changes says what its pages miss, and
     return cursor === undefined ? [] : [[path, JSON.stringify(cursor).includes('moves to the front')] as const];
   });
   t.deepEqual(Object.fromEntries(withCursor), {
+    '/v1/admin/questions': false,
+    '/v1/admin/runs': false,
+    '/v1/admin/threads': false,
+    '/v1/admin/threads/{thread_id}/messages': false,
+    '/v1/admin/threads/{thread_id}/runs': false,
     '/v1/assistants': false,
     '/v1/assistants/{assistant_id}/versions': false,
     '/v1/inbox': true,
@@ -125,11 +134,16 @@ test('the cursor of a list in the order of changes says what its pages miss, and
     '/v1/files': false,
     '/v1/runs': false,
     '/v1/schedules': false,
+    '/v1/shared': false,
+    '/v1/shared/{share_id}/checkpoints': false,
+    '/v1/shared/{share_id}/messages': false,
+    '/v1/shared/{share_id}/runs': false,
     '/v1/store/memories': true,
     '/v1/threads': true,
     '/v1/threads/{thread_id}/checkpoints': false,
     '/v1/threads/{thread_id}/messages': false,
     '/v1/threads/{thread_id}/runs': false,
+    '/v1/threads/{thread_id}/shares': false,
     '/v1/triggers': false,
   });
 });

@@ -42,6 +42,7 @@ const tags: Readonly<Record<string, string>> = {
   memories: 'What is remembered across threads',
   files: 'What callers upload, for messages to name: images, sounds, documents',
   webhooks: 'Addresses that are told how runs end',
+  admin: 'What operators see and do with what belongs to others',
   health: 'Whether the service answers, and this document',
 };
 

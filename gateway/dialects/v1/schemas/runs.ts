@@ -181,7 +181,7 @@ const duration = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: `${description}, in milliseconds` });
 
 /** Which runs are listed, and counted. */
-const runFilters = {
+export const runFilters = {
   agent: Type.Optional(described(AgentName, 'Only runs of this agent. Default: of all')),
   status: Type.Optional(
     Type.Array(status, {

@@ -106,7 +106,7 @@ const statusMeanings = {
   failed: 'no run holds it, and its newest run failed',
   idle: 'none of these',
 };
-const ThreadStatus = words(threadStatuses, {
+export const ThreadStatus = words(threadStatuses, {
   title: 'ThreadStatus',
   description: 'What happens on a thread',
   meanings: statusMeanings,
@@ -127,7 +127,7 @@ const stateFields = {
   ttl: Type.Optional(ttl('How long the thread is kept after its last change; absent: as the service is set')),
 };
 
-const ThreadItem = objectOf('ThreadItem', 'A thread as lists show it.', { ...threadFields, ...stateFields });
+export const ThreadItem = objectOf('ThreadItem', 'A thread as lists show it.', { ...threadFields, ...stateFields });
 export const ThreadList = objectOf('ThreadList', 'A page of threads.', {
   threads: Type.Array(ThreadItem, { description: 'The threads, most recently updated first' }),
   ...paged,

@@ -20,6 +20,7 @@ import { createRecent } from './change/recent.ts';
 import { purge } from './purge.ts';
 import { createReading } from './reads.ts';
 import { createResources } from './resources.ts';
+import { createAllRuns } from './lists/all-runs.ts';
 import { createOwnRuns } from './lists/own-runs.ts';
 import { createRecency } from './lists/recency.ts';
 import { createRollOver } from './rollover.ts';
@@ -65,7 +66,10 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const inLine = createLines();
 
   const ownRuns = createOwnRuns({ session, now });
-  const runs = createRuns(session, ownRuns);
+  const allRuns = createAllRuns({ session, now });
+  const runs = createRuns(session, {
+    empty: (thread, mark, time) => [...ownRuns.empty(thread, mark, time), allRuns.empty(thread.owner, mark, time)],
+  });
   const reading = createReading({ session, deadlineMs });
   const history = createHistory(session);
   const recency = createRecency({ session, now, aside });
@@ -91,6 +95,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
       const notes = [
         await runs.announce(key, plan.newRuns, ahead),
         ...ownRuns.announce(key, plan),
+        ...allRuns.announce(key, plan.newRuns),
         ...sweeps.announce(key, plan),
         ...(isListed ? [recency.announce(key.owner, plan.head)] : []),
       ];
@@ -130,6 +135,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     getRun: (owner, runId) => hold(() => runs.get(owner, runId)),
     listRuns: (key, page) => hold(() => runs.list(key, page)),
     listOwnRuns: (owner, page) => hold(() => ownRuns.list(owner, page)),
+    listAllRuns: (page) => hold(() => allRuns.list(page)),
     listThreads: (owner, page) =>
       hold(async () => {
         await refreshes.settled(owner);

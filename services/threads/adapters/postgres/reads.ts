@@ -11,6 +11,7 @@ import {
   runColumns,
   take,
   toCheckpointRow,
+  toAllRunsPart,
   toOwnRunsPart,
   toRunRow,
   type Row,
@@ -164,6 +165,21 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
         ...limits,
       });
       return toOwnRunsPart(await read(page, [owner, ...mark, ...agentParams]), limits);
+    },
+
+    listAllRuns: async ({ after, ...limits }) => {
+      const page = pageOf({
+        columns: `owner, ${ownRunColumns}`,
+        size: '512 + octet_length(run_id) + coalesce(octet_length("end"), 0)',
+        from: `FROM (
+          SELECT * FROM runs JOIN (SELECT ${headOfRunColumns} FROM threads) AS head ON head.thread_ref = runs.ref
+          WHERE (created_at, run_id) < ($1, $2)) AS x`,
+        order: 'x.created_at DESC, x.run_id DESC',
+        firstParam: 3,
+        ...limits,
+      });
+      const mark = after ? [after.createdAt, after.runId] : [Number.MAX_SAFE_INTEGER, ''];
+      return toAllRunsPart(await read(page, mark), limits);
     },
 
     listMessages: async ({ owner, threadId }, asked) => {

@@ -9,6 +9,7 @@ import {
   runColumns,
   take,
   toCheckpointRow,
+  toAllRunsPart,
   toOwnRunsPart,
   toRunRow,
   type Row,
@@ -161,6 +162,16 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
          ORDER BY created_at DESC, run_id DESC LIMIT ?`,
       ).iterate(owner, ...(agent === undefined ? [] : [agent]), createdAt, toStoredId(runId), limit);
       return Promise.resolve(toOwnRunsPart(eachRun(rows), { limit, bytes }));
+    },
+
+    listAllRuns: ({ limit, after, bytes }) => {
+      const { createdAt, runId } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, runId: '' };
+      const rows = prepare(
+        `SELECT ${runColumns}, owner, head.* FROM runs CROSS JOIN (SELECT ${headOfRunColumns}, thread_id FROM threads) AS head
+           ON head.thread_ref = runs.ref
+         WHERE (created_at, run_id) < (?, ?) ORDER BY created_at DESC, run_id DESC LIMIT ?`,
+      ).iterate(createdAt, toStoredId(runId), limit);
+      return Promise.resolve(toAllRunsPart(eachRun(rows), { limit, bytes }));
     },
 
     listMessages: (key, page) => {

@@ -226,4 +226,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE runs ADD COLUMN resumed_by TEXT',
   // The open questions that others than the owner answer: JSON.
   'ALTER TABLE threads ADD COLUMN addressed TEXT',
+  // Of all owners: for operators.
+  'CREATE INDEX runs_by_time ON runs (created_at)',
 ];

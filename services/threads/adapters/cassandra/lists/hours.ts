@@ -20,6 +20,8 @@ interface HoursOptions {
   readonly table: string;
   /** The table of the rows, and the column that is `''` where a row is empty. */
   readonly rows: { readonly table: string; readonly column: string };
+  /** How long an hour is listed, in seconds; absent: until it is pruned. */
+  readonly keptSeconds?: number;
 }
 
 /** Names of announced hours kept in memory. */
@@ -28,8 +30,8 @@ const announcedKept = 10_000;
 /** So many hours are left alone, that clocks may differ. */
 const hoursOfDoubt = 2;
 
-export function createHours({ session, now, table, rows }: HoursOptions): Hours {
-  const cql = statementsOf(table, rows);
+export function createHours({ session, now, table, rows, keptSeconds }: HoursOptions): Hours {
+  const cql = statementsOf(table, rows, keptSeconds);
   const announced = createRecent(announcedKept);
   return {
     announce: (owner, hour) => {
@@ -70,8 +72,8 @@ interface Written extends Row {
   readonly written: bigint;
 }
 
-const statementsOf = (table: string, rows: HoursOptions['rows']) => ({
-  putHour: `INSERT INTO ${table} (owner, hour, noted) VALUES (?, ?, true)`,
+const statementsOf = (table: string, rows: HoursOptions['rows'], keptSeconds = 0) => ({
+  putHour: `INSERT INTO ${table} (owner, hour, noted) VALUES (?, ?, true)${keptSeconds === 0 ? '' : ` USING TTL ${String(keptSeconds)}`}`,
   selectHours: `SELECT hour FROM ${table} WHERE owner = ? AND hour <= ?`,
   selectHour: `SELECT writetime(noted) AS written FROM ${table} WHERE owner = ? AND hour = ?`,
   dropHour: `DELETE FROM ${table} USING TIMESTAMP ? WHERE owner = ? AND hour = ?`,

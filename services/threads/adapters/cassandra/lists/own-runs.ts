@@ -130,10 +130,10 @@ const endingAt = (runs: readonly OwnRunRow[], place: RunMark | undefined): OwnRu
 });
 
 /** A run that was accepted in a later attempt than the row was written for has another row, of another time. */
-const nameOf = ({ threadId, runId, createdAt }: Place): string => JSON.stringify([threadId, runId, createdAt]);
+export const nameOf = ({ threadId, runId, createdAt }: Place): string => JSON.stringify([threadId, runId, createdAt]);
 
 /** The runs that are on record at these places, each read beside the head of its thread, in one statement per thread. */
-async function readRuns(
+export async function readRuns(
   session: Session,
   owner: string,
   places: readonly Place[],
