@@ -13,7 +13,7 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
   'test:faults': ['test/faults/*.test.ts'],
   'test:cluster': [
     'test/cluster/{routing,restricted-pools,pool-tokens,nats-move,played,traces}.test.ts',
-    'test/cluster/{replicas,rolling,fair,pools,scale-metric,api-death,deadlines,retry-kills,schedules}.test.ts',
+    'test/cluster/{replicas,rolling,fair,pools,scale-metric,api-death,deadlines,retry-kills,revocation,schedules}.test.ts',
   ],
   'test:packages': ['test/packages/*.test.ts'],
   'test:browser': ['test/browser/*.test.ts'],
