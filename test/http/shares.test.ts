@@ -184,3 +184,24 @@ test('who may be shared with and what for is checked', async (t) => {
   t.is(await statusOf(bob, 'POST', path, { to: { user: 'eve' } }), 404);
   t.is(await statusOf(bob, 'GET', path), 404);
 });
+
+test('who may answer answers what is to the owner, under their own name, and nothing that is to others', async (t) => {
+  const access = { roles: { manager: { is: 'approver' as const } } };
+  await using asking = await openShape('asking-others', { HOST: '127.0.0.1' }, { ...service, access });
+  const [owner, reader] = ['ada', 'bob'].map((name) => createClient(asking.url, { 'x-user': name, 'x-roles': '' }));
+  if (!owner || !reader) return;
+  const sharedWith = async (thread_id: string, question: object): Promise<string> => {
+    const body = { messages: [user(JSON.stringify(question))], config: { thread_id } };
+    await owner.send('POST', '/v1/graph/invoke', body);
+    const to = { to: { user: 'bob' }, rights: ['answer'] };
+    const made = await owner.send('POST', `/v1/threads/${thread_id}/shares`, to);
+    return `/v1/shared/${(made.body.data as Share).share_id}`;
+  };
+  const own = await sharedWith('own', {});
+  const answered = await reader.send('POST', `${own}/invoke`, { resume: true });
+  t.is(answered.status, 200, JSON.stringify(answered.body));
+  t.regex(JSON.stringify(answered.body), /answer true by bob/);
+  t.is((await reader.send('POST', `${own}/invoke`, { messages: [user('{}')] })).status, 403);
+  const others = await sharedWith('others', { to: ['manager'], notOwner: true });
+  t.is((await reader.send('POST', `${others}/invoke`, { resume: true })).status, 403);
+});

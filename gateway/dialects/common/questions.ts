@@ -8,8 +8,12 @@ import { levels, type AccessRules } from '../../access/rules.ts';
 import type { EndpointRequest } from '../../http/endpoint.ts';
 
 /** Who answers: what the record notes of them. */
-export const answererOf = ({ owner, dialect }: Pick<EndpointRequest, 'owner' | 'dialect'>): Answering => ({
-  by: principalOf(owner),
+export const answererOf = ({
+  owner,
+  sender = owner,
+  dialect,
+}: Pick<EndpointRequest, 'owner' | 'sender' | 'dialect'>): Answering => ({
+  by: principalOf(sender),
   client: dialect,
 });
 
@@ -19,11 +23,15 @@ export const principalOf = (owner: string): string => userIdOf(owner) ?? owner;
 /** Whether the caller may answer a question that is not to the owner alone. */
 export const mayAnswer = (
   access: AccessRules,
-  { owner, roles }: Pick<EndpointRequest, 'owner' | 'roles'>,
+  { owner, sender = owner, roles }: Pick<EndpointRequest, 'owner' | 'sender' | 'roles'>,
   { agent, node, to, notOwner, owner: askedFor, isClosed = false }: Question,
 ): boolean =>
   !isClosed &&
-  decide(access, { owner, ...(roles && { roles }) }, { kind: 'question', agent, node, to, notOwner, owner: askedFor });
+  decide(
+    access,
+    { owner: sender, ...(roles && { roles }) },
+    { kind: 'question', agent, node, to, notOwner, owner: askedFor },
+  );
 
 /** The names under which a question may be addressed to the caller: of their roles, the levels of these, and everybody's. */
 export function addressesOf({ roles: known, signsIn }: AccessRules, roles: readonly string[] = []): readonly string[] {

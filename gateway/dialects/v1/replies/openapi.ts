@@ -39,6 +39,7 @@ const tags: Readonly<Record<string, string>> = {
   threads: 'Conversations with their state and checkpoints',
   questions: 'What runs of others ask callers with a role',
   messages: 'The messages of a thread',
+  shares: 'Threads that their owners share, and what recipients do there',
   memories: 'What is remembered across threads',
   files: 'What callers upload, for messages to name: images, sounds, documents',
   webhooks: 'Addresses that are told how runs end',
