@@ -107,7 +107,7 @@ test('an operation that changes something takes an Idempotency-Key, unless its r
   t.false(takingHeader('Idempotency-Key').includes('POST /v1/runs/{run_id}/ticket'));
 });
 
-test('the operation that continues a stream takes a Last-Event-ID', (t) => {
+test('the operations that continue a stream take a Last-Event-ID', (t) => {
   t.deepEqual(takingHeader('Last-Event-ID'), [
     'GET /v1/runs/{run_id}/stream',
     'GET /v1/shared/{share_id}/runs/{run_id}/stream',

@@ -17,12 +17,7 @@ import {
 import { RunInput } from './graph.ts';
 import { Type } from '../../common/builders.ts';
 
-const shareId = Type.String({
-  minLength: 3,
-  maxLength: 1024,
-  pattern: '^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+$',
-  description: 'The share',
-});
+const shareId = described(Id, 'The share');
 
 export const ShareParams = Type.Object({ thread_id: pathThreadId, share_id: shareId });
 
