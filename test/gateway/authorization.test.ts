@@ -136,7 +136,10 @@ test('without authentication the user is empty, and the backend still decides', 
 for (const [name, why] of [
   ['wrong', 'must be an object with a function "authorize"'],
   ['unclear', 'has a needsAgent that is neither true nor false'],
-  ['gone', `${module} exports no "gone", only byAgent, byUser, readsOnly, streamsOnly, unclear, wrong (${module}:`],
+  [
+    'gone',
+    `${module} exports no "gone", only byAgent, byThread, byUser, readsOnly, streamsOnly, unclear, wrong (${module}:`,
+  ],
 ] as const) {
   test(`a start is stopped by authorization ${name}`, async (t) => {
     const error = await t.throwsAsync(openEmbedded('echo', { JWT_SECRET_KEY: secret }, withAuthorization(name)), {
