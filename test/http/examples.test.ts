@@ -66,6 +66,9 @@ function serveRegistered(): { readonly url: () => string } {
   return { url: () => service?.url ?? '' };
 }
 
+/** With whom alice shares the thread. */
+const asRecipient = { 'x-user': 'bob', 'x-roles': '' };
+
 interface Parameter {
   readonly in: string;
   readonly name: string;
@@ -148,10 +151,14 @@ async function prepare(): Promise<Readonly<Record<string, string>>> {
   const { webhook_id: webhook } = (await send('POST', '/v1/webhooks', hook)).body.data as {
     readonly webhook_id: string;
   };
+  const shared = await send('POST', `/v1/threads/${ids.thread}/shares`, {
+    ...{ to: { user: 'bob' }, rights: ['write', 'answer'] },
+  });
   const sent = (await send('POST', `/v1/webhooks/${webhook}/test`, {})).body.data as { readonly delivery_id: string };
   return {
     [ids.webhook]: webhook,
     [ids.delivery]: sent.delivery_id,
+    [ids.share]: (shared.body.data as { readonly share_id: string }).share_id,
     [ids.file]: file,
     [ids.trigger]: (trigger.body.data as { readonly trigger_id: string }).trigger_id,
     [ids.assistant]: (assistant.body.data as { readonly assistant_id: string }).assistant_id,
@@ -241,13 +248,12 @@ test('every example works as it is shown, and its reply and the real one are wha
       const origin = originOf();
       const response = await fetch(`${origin}${replaced(urlOf(path, parameters), made)}`, {
         method: method.toUpperCase(),
-        ...(given !== undefined && {
-          headers: {
-            'content-type': 'application/json',
-            ...(path.endsWith('/events') && signedHeaders(replaced(JSON.stringify(given), made))),
-          },
-          body: replaced(JSON.stringify(given), made),
-        }),
+        headers: {
+          ...(given !== undefined && { 'content-type': 'application/json' }),
+          ...(path.startsWith('/v1/shared') && asRecipient),
+          ...(path.endsWith('/events') && signedHeaders(replaced(JSON.stringify(given), made))),
+        },
+        ...(given !== undefined && { body: replaced(JSON.stringify(given), made) }),
         ...(form !== undefined && { body: toForm(form as Readonly<Record<string, string>>) }),
       });
       const [status = '', reply] = Object.entries(responses).find(([each]) => each < '300') ?? [];

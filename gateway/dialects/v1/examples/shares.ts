@@ -29,4 +29,7 @@ export const deleteShare: Example = {
 export const listSharedWithMe: Example = { query: { limit: 100 }, reply: page };
 
 /** The body of a run in a shared thread. */
-export const sharedRun = { messages: [{ role: 'user', content: 'What is 6 times 7?' }] };
+export const sharedRun = {
+  messages: [{ role: 'user', content: 'What is 6 times 7?' }],
+  response_granularity: 'low',
+};
