@@ -106,7 +106,7 @@ export function createApp({
     callerOf: (ctx) => callerOf(ctx, deps.config.TRUST_PROXY_HOPS),
   });
   const { config, log, files, threads } = deps;
-  const subjectOf = createSubjectOf(deps, config.CALL_TIMEOUT_MS);
+  const subjectOf = createSubjectOf(deps, { callTimeoutMs: config.CALL_TIMEOUT_MS, rules: access });
   const endpointOptions = {
     ...{ config, log, authorize, admission, meters },
     rules: access,

@@ -29,7 +29,7 @@ const handleMs = 60_000;
  */
 export function openScheduleSweep(options: ScheduleSweepOptions): AsyncDisposable {
   const { threads, execution, authorize, config, log } = options;
-  const subjectOf = createSubjectOf(options, config.CALL_TIMEOUT_MS);
+  const subjectOf = createSubjectOf(options, { callTimeoutMs: config.CALL_TIMEOUT_MS, rules: options.access });
 
   const mayStart = async ({ owner, user, run, threadId }: ScheduledRun): Promise<boolean> => {
     const access = accessOf(createRun);

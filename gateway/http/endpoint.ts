@@ -56,6 +56,8 @@ export interface Row extends Route {
   readonly mayBeAhead?: true;
   /** What the authorization backend is asked besides, for what the input asks for. No ticket gives it. */
   readonly alsoAccess?: (input: never) => Access | undefined;
+  /** It is about what belongs to another owner than the caller. */
+  readonly isOfOthers?: true;
   /** It is about an agent: the one that it names, else the default. */
   readonly isOfAgent?: true;
   /** A ticket is accepted in place of credentials. */

@@ -202,7 +202,7 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
     const stored = cached?.replyJson ?? begun?.replyJson;
     // A stored refusal is thrown here: its request has made no run whose deletion could count.
     const earlier = stored && fromStored(jsonText(stored));
-    if (stored && !(idempotent.mayStartNone && earlier !== undefined))
+    if (stored && !idempotent.isOfOthers && !(idempotent.mayStartNone && earlier !== undefined))
       await checkNotDeleted(ctx, idempotent, begun, call);
     if (earlier !== undefined) return earlier;
 

@@ -13,6 +13,8 @@ export interface IdempotentRequest {
   readonly startsRun: boolean;
   /** Some of its requests start none: a reply that was stored stands for itself. */
   readonly mayStartNone?: true;
+  /** It is about what belongs to another owner: a reply that was stored stands for itself. */
+  readonly isOfOthers?: true;
 }
 
 /** What an `Idempotency-Key` looks like: 1 to 255 visible ASCII characters. */

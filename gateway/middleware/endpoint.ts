@@ -130,7 +130,11 @@ function answerer<Services>(
     const mayTake = takesKey && row.mayStartRun?.(ctx.state.input as never) !== false;
     const hasKey = mayTake && ctx.req.headers['idempotency-key'] !== undefined;
     const read = hasKey ? readIdempotencyKey(ctx, startsRun) : undefined;
-    const idempotent = read && row.mayStartRun ? { ...read, mayStartNone: true as const } : read;
+    const idempotent = read && {
+      ...read,
+      ...(row.mayStartRun && { mayStartNone: true as const }),
+      ...((row.isOfOthers ?? row.forOperators) && { isOfOthers: true as const }),
+    };
     const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms, proxyHops });
     if (takesBytes !== undefined) Object.assign(request, { received: receivedOf(ctx, takesBytes, takeRequest) });
     const reply = await (idempotent

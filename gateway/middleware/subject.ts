@@ -5,9 +5,11 @@ import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { ResourceCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
+import { decide } from '../access/decide.ts';
+import type { AccessRules } from '../access/rules.ts';
 import { getAssistant } from '../assistants/index.ts';
 import type { Subject } from '../http/access.ts';
-import type { RequestState } from '../http/context.ts';
+import type { Principal, RequestState } from '../http/context.ts';
 import type { Dialect, Named } from '../http/dialect.ts';
 import { accessOf, type Row } from '../http/endpoint.ts';
 import { propertiesOf } from '../http/query.ts';
@@ -44,7 +46,10 @@ interface Calls {
  * Finds what a request is about, for authorization: the agent that it names, else that of the run or thread that it names, else, for a row
  * of an agent, the default.
  */
-export function createSubjectOf({ threads, execution, memory }: Calls, callTimeoutMs: number): SubjectOf {
+export function createSubjectOf(
+  { threads, execution, memory }: Calls,
+  { callTimeoutMs, rules }: { readonly callTimeoutMs: number; readonly rules: AccessRules },
+): SubjectOf {
   const cache = new LRUCache<'agents', readonly { readonly name: string; readonly isDefault: boolean }[]>({
     max: 1,
     ttl: agentsMs,
@@ -57,18 +62,20 @@ export function createSubjectOf({ threads, execution, memory }: Calls, callTimeo
     return agents;
   };
 
-  /** The thread that an address shares. Whether the caller has a part in it is decided by its row. */
-  const sharedBy = async (shareId: string, call: Call) => {
+  /** The thread that an address shares with the caller. @throws NotFound */
+  const sharedBy = async (shareId: string, { owner, roles = [] }: Principal, call: Call) => {
     const key = fromShareId(shareId);
     const share = key && (await findShare(threads, key, call));
-    if (!share) throw notFound('there is no such share');
-    return share;
+    if (share && decide(rules, { owner, roles }, { kind: 'share', action: 'read', ...share, now: Date.now() }))
+      return share;
+    throw notFound('there is no such share');
   };
 
   return async ({ principal, params, input, dialect }, row) => {
     const call = within(callTimeoutMs);
     const { share_id: shareId, ...ofPath } = (params ?? {}) as InPath;
-    const shared = shareId === undefined || ofPath.thread_id !== undefined ? undefined : await sharedBy(shareId, call);
+    const shared =
+      shareId === undefined || ofPath.thread_id !== undefined ? undefined : await sharedBy(shareId, principal, call);
     const owner = shared?.owner ?? principal.owner;
     const inPath: InPath = { ...ofPath, ...(shared && { thread_id: shared.threadId }) };
     const named = dialect.namedIn(declared(row, input));

@@ -1,6 +1,7 @@
+import { eachOf } from '@agent-workflow/kit/each';
 import { conflict, isServiceError, notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
-import type { Resource, ResourceCalls } from '@agent-workflow/protos/threads';
+import type { Resource, ResourceCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { Recipient } from '../access/rules.ts';
 import { jsonBytes, jsonText } from '../http/json.ts';
 import { shareOf, type Share, type ShareContent, type ShareKey } from './share.ts';
@@ -15,23 +16,25 @@ const pointer = 'shared_with';
 /** Shares of one owner (a count). */
 const maxShares = 1000;
 
-/** Makes a share, and what leads its recipients to it. @throws Conflict when the owner has too many */
+/** Makes a share, and what leads its recipients to it. @throws Conflict when the owner has too many that have not ended */
 export async function createShare(
-  threads: Calls,
+  threads: Calls & Pick<ThreadReadCalls, 'getThread'>,
   { owner, id }: ShareKey,
   content: ShareContent,
   call: MakeCall,
 ): Promise<Share> {
-  const { count } = await threads.countResources({ owner, kind, atMost: maxShares }, call());
-  if (count >= maxShares)
+  if (await isFull(threads, owner, call)) await removeEnded(threads, owner, call);
+  if (await isFull(threads, owner, call))
     throw conflict(`there are ${String(maxShares)} shares already, which is the limit of one owner`);
-  const { at } = await threads.putResource({ kind, owner, id, version: 1, json: jsonBytes(content) }, call());
-  await threads.putResource(
-    { kind: pointer, owner: listOf(content.to), id, version: 1, json: jsonBytes({ owner }) },
-    call(),
-  );
+  const made = { kind, owner, id, version: 1, json: jsonBytes(content), attemptId: id } as const;
+  const { at } = await threads.putResource(made, call());
+  const leading = { kind: pointer, owner: listOf(content.to), json: jsonBytes({ owner }) } as const;
+  await threads.putResource({ ...leading, id, version: 1, attemptId: id }, call());
   return { ...content, owner, id, createdAt: at };
 }
+
+const isFull = async (threads: Pick<Calls, 'countResources'>, owner: string, call: MakeCall): Promise<boolean> =>
+  (await threads.countResources({ owner, kind, atMost: maxShares }, call())).count >= maxShares;
 
 /** `undefined` where there is none. */
 export async function findShare(
@@ -70,28 +73,72 @@ export async function listSharesWith(
   call: MakeCall,
 ): Promise<Rows> {
   const { resources, cursor } = await threads.listResources({ kind: pointer, owner: listOf(to), ...page }, call());
-  const found = await Promise.all(
-    resources.map(async ({ id, json, version }) => {
-      const { owner } = JSON.parse(jsonText(json)) as { readonly owner: string };
-      const row = await undefinedIfNotFound(threads.getResource({ kind, owner, id }, call()));
-      if (!row) await threads.deleteResource({ kind: pointer, owner: listOf(to), id, version }, call());
-      return row ? [row] : [];
-    }),
-  );
-  return { rows: found.flat(), ...(cursor !== undefined && { cursor }) };
+  const found = new Map<string, Resource>();
+  await eachOf(resources, readAtOnce, async ({ id, json, version }) => {
+    const owner = ownerIn(json);
+    const row = owner && (await undefinedIfNotFound(threads.getResource({ kind, owner, id }, call())));
+    if (row) found.set(id, row);
+    else await threads.deleteResource({ kind: pointer, owner: listOf(to), id, version }, call());
+  });
+  const rows = resources.flatMap(({ id }) => found.get(id) ?? []);
+  return { rows, ...(cursor !== undefined && { cursor }) };
 }
 
-/** Ends a share. @throws NotFound */
-export async function deleteShare(threads: Calls, key: ShareKey, call: MakeCall): Promise<void> {
-  const share = await findShare(threads, key, call());
-  if (!share) throw notFound('there is no such share');
-  await threads.deleteResource({ kind, ...key, version: 1 }, call());
-  await threads
-    .deleteResource({ kind: pointer, owner: listOf(share.to), id: key.id, version: 1 }, call())
-    .catch((error: unknown) => {
-      // A list of what is shared removes it.
-      if (!isServiceError(error)) throw error;
+/** Shares that are read at the same time. */
+const readAtOnce = 16;
+
+/** The owner that a pointer leads to; `undefined` for what is no pointer. */
+function ownerIn(json: Uint8Array): string | undefined {
+  try {
+    const { owner } = JSON.parse(jsonText(json)) as { readonly owner?: unknown };
+    return typeof owner === 'string' ? owner : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ends a share, also one that cannot be read. @throws NotFound for one that is absent, or of another thread */
+export async function deleteShare(
+  threads: Calls,
+  { threadId, ...key }: ShareKey & { readonly threadId: string },
+  call: MakeCall,
+): Promise<void> {
+  const row = await undefinedIfNotFound(threads.getResource({ kind, ...key }, call()));
+  const share = row && readable(row);
+  if (!row || (share && share.threadId !== threadId)) throw notFound('there is no such share');
+  await threads.deleteResource({ kind, ...key, version: row.version }, call());
+  // What leads recipients to a share that has gone is removed where they list their shares.
+  if (!share) return;
+  const leading = { kind: pointer, owner: listOf(share.to), id: key.id, version: 1 } as const;
+  await threads.deleteResource(leading, call()).catch((error: unknown) => {
+    if (!isServiceError(error)) throw error;
+  });
+}
+
+/** Removes the shares of an owner that have ended, and those of threads that are there no longer. */
+async function removeEnded(threads: Calls & Pick<ThreadReadCalls, 'getThread'>, owner: string, call: MakeCall) {
+  let cursor: string | undefined;
+  do {
+    const page = await listShares(threads, { owner, limit: 100, ...(cursor !== undefined && { cursor }) }, call);
+    await eachOf(page.rows, readAtOnce, async (row) => {
+      const share = readable(row);
+      const { threadId = '', threadCreatedAt, until = Infinity } = share ?? {};
+      const thread = share && (await undefinedIfNotFound(threads.getThread({ owner, threadId }, call())));
+      if (thread?.createdAt === threadCreatedAt && Date.now() < until) return;
+      await deleteShare(threads, { owner, id: row.id, threadId }, call).catch((error: unknown) => {
+        if (!isServiceError(error)) throw error;
+      });
     });
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+}
+
+function readable(row: Resource): Share | undefined {
+  try {
+    return shareOf(row);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Under what owner the record lists the shares of a recipient: no user has such a key. */

@@ -1,4 +1,5 @@
-import { badRequest } from '@agent-workflow/kit/errors';
+import { eachOf } from '@agent-workflow/kit/each';
+import { badRequest, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { userIdOf } from '@agent-workflow/kit/ids';
 import { readTime } from '@agent-workflow/protos/message';
 import type { Resource } from '@agent-workflow/protos/threads';
@@ -24,7 +25,7 @@ import * as schemas from '../schemas/shares.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
 import { endpoint } from './common/endpoint.ts';
-import { mayBy, ofShared } from './common/shared.ts';
+import { mayBy, ofShared, type SharedPlace } from './common/shared.ts';
 import { invokeGraph, streamGraph } from './graph.ts';
 import { getMessage, listMessages } from './messages.ts';
 import { cancelRun, createRun, getRun, listRuns, streamRun, waitForRun } from './runs.ts';
@@ -44,8 +45,27 @@ const shown = (share: Share): object => ({
   created_at: new Date(share.createdAt).toISOString(),
 });
 
-const shownAll = (rows: readonly Resource[], { log }: Pick<Services, 'log'>): readonly object[] =>
-  shownItems(rows, { kind: 'share', show: (row) => shown(shareOf(row)), idsOf: ({ id }) => ({ shareId: id }), log });
+/** One that cannot be read is left out. */
+const readShares = (rows: readonly Resource[], { log }: Pick<Services, 'log'>): readonly Share[] =>
+  shownItems(rows, { kind: 'share', show: shareOf, idsOf: ({ id }) => ({ shareId: id }), log });
+
+/** Those whose threads are still there. */
+async function stillThere(
+  shares: readonly Share[],
+  call: EndpointRequest['call'],
+  threads: Services['threads'],
+): Promise<readonly Share[]> {
+  const there = new Set<Share>();
+  await eachOf(shares, threadsAtOnce, async (share) => {
+    const { owner, threadId, threadCreatedAt } = share;
+    const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
+    if (thread?.createdAt === threadCreatedAt) there.add(share);
+  });
+  return shares.filter((share) => there.has(share));
+}
+
+/** Threads that are looked up at the same time. */
+const threadsAtOnce = 16;
 
 export const createShare = endpoint({
   name: 'createShare',
@@ -103,8 +123,8 @@ export const listShares = endpoint({
     const { threadId } = await threads.getThread({ owner, threadId: params.thread_id }, call());
     const page = { owner, limit: Math.min(limit, maxLimit), ...(cursor !== undefined && { cursor }) };
     const { rows, cursor: next } = await list(threads, page, call);
-    const shares = shownAll(rows, { log }).filter((share) => (share as { thread_id: string }).thread_id === threadId);
-    return JSON.stringify({ shares, has_more: next !== undefined, cursor: next });
+    const shares = readShares(rows, { log }).filter((share) => share.threadId === threadId);
+    return JSON.stringify({ shares: shares.map(shown), has_more: next !== undefined, cursor: next });
   },
 });
 
@@ -121,7 +141,7 @@ export const deleteShare = endpoint({
   reply: Done,
   handle: async ({ params, owner, call }, { threads }) => {
     const key = fromShareId(params.share_id);
-    await remove(threads, { owner, id: key?.owner === owner ? key.id : '-' }, call);
+    await remove(threads, { owner, id: key?.owner === owner ? key.id : '-', threadId: params.thread_id }, call);
     return JSON.stringify({ success: true });
   },
 });
@@ -153,8 +173,9 @@ export const listSharedWithMe = endpoint({
     if (!to || ('role' in to && !roles.includes(to.role))) return JSON.stringify({ shares: [], has_more: false });
     const page = { to, limit: Math.min(limit, mostShared), ...(cursor !== undefined && { cursor }) };
     const { rows, cursor: next } = await listSharesWith(threads, page, call);
-    const now = rows.filter((row) => mayBy(shareOf(row), caller, 'read', access));
-    return JSON.stringify({ shares: shownAll(now, { log }), has_more: next !== undefined, cursor: next });
+    const known = readShares(rows, { log }).filter((share) => mayBy(share, caller, 'read', access));
+    const there = await stillThere(known, call, threads);
+    return JSON.stringify({ shares: there.map(shown), has_more: next !== undefined, cursor: next });
   },
 });
 
@@ -163,28 +184,44 @@ const mostShared = 100;
 
 const of = '/v1/shared/{share_id}';
 
+type Given = NonNullable<RunInput['messages']>[number];
+
 type Sent = Pick<RunInput, 'messages' | 'resume' | 'recursion_limit' | 'response_granularity'> & {
   readonly config?: Pick<NonNullable<RunInput['config']>, 'multitask_strategy' | 'on_disconnect'>;
 };
 
-/** An answer needs another right than a message. */
-const rightOfRun = ({ resume }: Sent): ShareRight => (resume === undefined ? 'write' : 'answer');
+/** An answer needs another right than a message, and brings none. @throws Invalid */
+function rightOfRun({ resume, messages = [] }: Sent): ShareRight {
+  if (resume === undefined) return 'write';
+  if (messages.length > 0) throw invalidAt(['body', 'messages'], 'must be empty with resume', 'value_error');
+  return 'answer';
+}
 
 /** The fields that a recipient may give, and no other: the rest of a request is the owner's to say. */
-function inThread({ config = {}, ...sent }: Sent, threadId: string): object {
-  const { messages, resume, recursion_limit: recursionLimit, response_granularity: granularity } = sent;
+function inThread({ config = {}, ...sent }: Sent, { threadId, sender, mayAnswer }: SharedPlace): object {
+  const { messages = [], resume, recursion_limit: recursionLimit, response_granularity: granularity } = sent;
   const { multitask_strategy: strategy, on_disconnect: onDisconnect } = config;
   return {
-    ...(messages && { messages }),
+    messages: messages.map((message, index) => ofSender(message, index, sender)),
     ...(resume !== undefined && { resume }),
     ...{ recursion_limit: recursionLimit },
     ...(granularity && { response_granularity: granularity }),
     config: {
       thread_id: threadId,
-      ...(strategy && { multitask_strategy: strategy }),
+      // A message that waits behind a run would drop what that asks.
+      multitask_strategy: mayAnswer ? (strategy ?? 'enqueue') : 'reject',
       ...(onDisconnect && { on_disconnect: onDisconnect }),
     },
   };
+}
+
+/** A message of a recipient is a new one of a user, and says who has sent it. @throws Invalid */
+function ofSender(message: Given, index: number, sender: string): object {
+  const at = ['body', 'messages', index];
+  if (message.role !== 'user') throw invalidAt([...at, 'role'], 'must be user', 'value_error');
+  if (message.message_id !== undefined && message.message_id !== null)
+    throw invalidAt([...at, 'message_id'], 'must be absent: the message is a new one', 'value_error');
+  return { ...message, metadata: { ...message.metadata, sender } };
 }
 
 const run = {

@@ -1,9 +1,11 @@
-import { notFound, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { conflict, notFound, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { Thread } from '@agent-workflow/protos/threads';
 import type { TSchema } from 'typebox';
 import { decide } from '../../../../access/decide.ts';
 import type { ShareRight } from '../../../../access/rules.ts';
 import type { EndpointRequest } from '../../../../http/endpoint.ts';
 import { findShare, fromShareId, watchShare, type Share } from '../../../../shares/index.ts';
+import { principalOf } from '../../../common/questions.ts';
 import type { Services } from '../../../common/services.ts';
 import { exampleIds } from '../../examples/ids.ts';
 import { endpoint, type DescribedEndpoint } from './endpoint.ts';
@@ -27,12 +29,21 @@ interface OfShared extends Pick<DescribedEndpoint, 'name' | 'path' | 'summary'> 
   /** The body of its example; absent: that of the owner. */
   readonly body?: Readonly<Record<string, unknown>>;
   /** The input as the owner would send it. */
-  readonly toInput?: (input: never, threadId: string) => object;
+  readonly toInput?: (input: never, at: SharedPlace) => object;
 }
 
 function exampleParams({ example }: DescribedEndpoint): Readonly<Record<string, string>> {
   const { thread_id: _thread, ...params } = example.params ?? {};
   return { share_id: exampleIds.share, ...params };
+}
+
+/** Where a request by a share goes. */
+export interface SharedPlace {
+  readonly threadId: string;
+  /** Who sends it, as people know them. */
+  readonly sender: string;
+  /** Whether the sender may answer the questions of the owner, too. */
+  readonly mayAnswer: boolean;
 }
 
 interface InPath {
@@ -55,12 +66,15 @@ export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own 
       example: { ...row.example, params: exampleParams(row), ...(body && { body }) },
       description: `As \`${row.method} ${row.path}\` for the owner of the thread.`,
       aliases: [],
+      isOfOthers: true,
       ...(input && { input }),
       handle: async (request, services) => {
         const { share_id: shareId, run_id: runId, ...params } = request.params as InPath;
         const action = typeof right === 'string' ? right : right(request.input as never);
-        const share = await enter(request, shareId, action, services);
+        const { share, thread } = await enter(request, shareId, action, services);
         const { owner, threadId } = share;
+        const mayAnswer = mayBy(share, request, 'answer', services.access);
+        if (row.startsRun && !mayAnswer) refuseAsking(thread);
         if (runId !== undefined) await requireRun({ owner, threadId, runId }, request, services);
         const revoked = new AbortController();
         const mayGoOn = (now: Share): boolean => mayBy(now, request, action, services.access);
@@ -71,7 +85,9 @@ export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own 
           ...rest,
           ...{ owner, sender: request.owner },
           params: { ...params, thread_id: threadId, ...(runId !== undefined && { run_id: runId }) },
-          input: toInput ? toInput(request.input as never, threadId) : request.input,
+          input: toInput
+            ? toInput(request.input as never, { threadId, sender: principalOf(request.owner), mayAnswer })
+            : request.input,
           call: (ms) => {
             const made = call(ms);
             return { ...made, signal: AbortSignal.any([made.signal, revoked.signal]) };
@@ -95,7 +111,7 @@ async function enter(
   shareId: string,
   action: ShareRight,
   { threads, access }: Pick<Services, 'threads' | 'access'>,
-): Promise<Share> {
+): Promise<{ readonly share: Share; readonly thread: Thread }> {
   const key = fromShareId(shareId);
   const share = key && (await findShare(threads, key, request.call()));
   if (!share || !mayBy(share, request, 'read', access)) throw noShare();
@@ -104,7 +120,16 @@ async function enter(
   if (thread?.createdAt !== threadCreatedAt) throw noShare();
   if (!mayBy(share, request, action, access))
     throw new ServiceError('PermissionDenied', `the thread is not shared with you for this: "${action}" is missing`);
-  return share;
+  return { share, thread };
+}
+
+/**
+ * A message would drop what the thread waits for: that takes the right to answer.
+ * @throws Conflict
+ */
+function refuseAsking({ waitsFor }: Thread): void {
+  if (waitsFor !== undefined)
+    throw conflict('the thread waits for an answer, which a message would drop: that takes the right "answer"');
 }
 
 /** @throws NotFound for a run of another thread */
