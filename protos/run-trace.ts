@@ -68,7 +68,7 @@ export interface StoredSpan {
   readonly message?: string;
   readonly sent?: SentMessages;
   readonly output?: SpanOutput;
-  /** The ids of the memories that its searches have found, in the order in which they were found. */
+  /** The ids of the memories that its searches have found, in the order in which they were found; `SCOPE/ID` of one that is not the owner's own. */
   readonly memories?: readonly string[];
   /** Its content found no room. */
   readonly lost?: true;

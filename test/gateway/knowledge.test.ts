@@ -223,3 +223,17 @@ test.serial('own memories stay own: nobody finds them, whatever their roles', as
       t.is((await client.send('POST', `${memories}/list`, { scope })).status, 422, scope);
   }
 });
+
+test.serial('the trace of a run names what it found in a scope by the scope and the id', async (t) => {
+  const sue = await as('sue', ['staff']);
+  const note = { content: 'a page on harbours', memory_type: 'semantic', category: 'pages' };
+  const id = dataOf(await sue.send('POST', memories, { ...note, scope: 'shared:handbook' })).memory_id;
+  const own = dataOf(await sue.send('POST', memories, note)).memory_id;
+  const call = ['search', 'a page on harbours', { scopes: ['own', 'shared:handbook'], scoreThreshold: 1 }];
+  const body = { messages: [user(JSON.stringify(call))], config: { agent: 'loader' } };
+  const reply = await sue.send('POST', '/v1/graph/invoke', body);
+  const { run_id: runId } = (reply.body.data as { meta: { run_id: string } }).meta;
+  const trace = await sue.send('GET', `/v1/runs/${runId}/trace`);
+  const { spans } = trace.body.data as { spans: readonly { memory_ids?: readonly string[] }[] };
+  t.deepEqual(spans.flatMap(({ memory_ids: ids = [] }) => ids).sort(), [own, `shared:handbook/${id}`].sort());
+});

@@ -67,7 +67,7 @@ export interface TraceSpan {
     readonly messages: number;
     readonly fields: readonly string[];
   };
-  /** The memories that its searches have found, at most 32. */
+  /** The memories that its searches have found, at most 32; `SCOPE/ID` of one that is not the owner's own. */
   readonly memory_ids?: readonly string[];
   /** Of a step of the run: how many more spans it had, which are not kept. */
   readonly omitted?: number;

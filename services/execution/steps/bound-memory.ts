@@ -179,7 +179,10 @@ function outcomeOf(error: unknown, signal: AbortSignal): { readonly error: Error
   return { error };
 }
 
-/** Notes in the trace which memories the code that runs has found, each once: who reads an answer sees what it may come from. */
+/**
+ * Notes in the trace which memories the code that runs has found, each once: who reads an answer sees what it may come from. One that is not the
+ * owner's own has its scope before its id, and a slash between.
+ */
 function createNotes(): (results: readonly MemoryItem[]) => void {
   const found = new Map<unknown, Set<string>>();
   return (results) => {
@@ -187,7 +190,8 @@ function createNotes(): (results: readonly MemoryItem[]) => void {
     if (!span || results.length === 0) return;
     const ids = found.get(span) ?? new Set();
     found.set(span, ids);
-    for (const { memoryId } of results) if (ids.size < mostMemories) ids.add(memoryId);
+    for (const { memoryId, scope } of results)
+      if (ids.size < mostMemories) ids.add(scope === undefined ? memoryId : `${scope}/${memoryId}`);
     span.note({ memories: [...ids] });
   };
 }

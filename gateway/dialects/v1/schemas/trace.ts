@@ -137,7 +137,7 @@ const TraceSpan = objectOf('TraceSpan', 'A part of a run: what it was, when, and
   sent: Type.Optional(described(SentMessages, 'Of a model: the messages that it was sent')),
   output: Type.Optional(described(SpanOutput, 'Of a node and a branch: what it has given')),
   memory_ids: Type.Optional(
-    Type.Array(text('The id of a memory'), {
+    Type.Array(text("The id of a memory; of one that is not the owner's own `SCOPE/ID`"), {
       description: 'The first 32 memories that its searches of the memory store have found, each once',
     }),
   ),

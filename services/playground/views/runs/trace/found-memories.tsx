@@ -1,4 +1,4 @@
-import type { Memory } from '@agent-workflow/client';
+import type { Memory, MemoryScope } from '@agent-workflow/client';
 import { useLoaded } from '../../../session/loaded.ts';
 import { toHash } from '../../../session/route.ts';
 import { client } from '../../../session/session.ts';
@@ -24,7 +24,7 @@ export function FoundMemories({ ids, search }: FoundMemoriesProps) {
       <ul class="span-memories">
         {named.map((id, at) => (
           <li key={id}>
-            <a href={toHash({ view: 'memory', id, query })} dir="auto">
+            <a href={toHash({ view: 'memory', ...addressOf(id, query) })} dir="auto">
               {state.value.value?.[at]?.content.slice(0, maxText) ?? id}
             </a>
           </li>
@@ -38,9 +38,22 @@ export function FoundMemories({ ids, search }: FoundMemoriesProps) {
 /** More characters are not shown. */
 const maxText = 200;
 
+/** The scope and the id of a memory as a span names it: `SCOPE/ID`, or the id alone. */
+function partsOf(named: string): { readonly id: string; readonly scope?: MemoryScope } {
+  const at = named.indexOf('/');
+  return at < 0 ? { id: named } : { id: named.slice(at + 1), scope: named.slice(0, at) as MemoryScope };
+}
+
+function addressOf(named: string, query: Readonly<Record<string, string>>) {
+  const { id, scope } = partsOf(named);
+  return { id, query: { ...query, ...(scope !== undefined && { scope }) } };
+}
+
 /** A memory; nothing of one that is forgotten. */
-const read = (id: string, signal: AbortSignal): Promise<Memory | undefined> =>
-  client.memories.get(id, { signal }).then(
+function read(named: string, signal: AbortSignal): Promise<Memory | undefined> {
+  const { id, scope } = partsOf(named);
+  return client.memories.get(id, { scope, signal }).then(
     ({ memory }) => memory,
     () => undefined,
   );
+}
