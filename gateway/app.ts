@@ -107,6 +107,7 @@ export function createApp({
   });
   const { config, log, files, threads } = deps;
   const subjectOf = createSubjectOf(deps, { callTimeoutMs: config.CALL_TIMEOUT_MS, rules: access });
+  const reached = { proxyHops: config.TRUST_PROXY_HOPS, publicUrl: config.PUBLIC_URL };
   const endpointOptions = {
     ...{ config, log, authorize, admission, meters },
     rules: access,
@@ -116,7 +117,7 @@ export function createApp({
     forms: { ...files.limits, bufferBytes: files.bytes.bufferBytes, pace: leastPace },
     runIdempotently: createIdempotency(deps, replyCache),
     feeds: createFeeds(deps.execution),
-    proxyHops: config.TRUST_PROXY_HOPS,
+    reached,
   };
   const mayTouch = touchAuthorizer(authorize);
   const describe = (dialect: Dialects<ServiceEndpoint>[number]): (() => string) =>
@@ -134,7 +135,7 @@ export function createApp({
   const app: App = Object.assign(new Koa<RequestState>(), { takesSocket: socketRoutes(rows) });
   app.setMaxListeners(0);
   const steps = [
-    everyRequest({ dialects, config, log, meters, spans }),
+    everyRequest({ dialects, config, reached, log, meters, spans }),
     oneHost,
     knownHosts({ ...config, isLocal }),
     cors(config, dialects),

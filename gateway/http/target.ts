@@ -34,8 +34,23 @@ export function hostOf({ originalUrl, req }: Pick<Context, 'originalUrl' | 'req'
   return addressed(originalUrl) ?? req.headers.host ?? '';
 }
 
-/** Where the caller has reached the gateway: scheme and host. A trusted proxy in front says by which scheme. */
-export function originOf(ctx: Pick<Context, 'originalUrl' | 'req' | 'secure'>, proxyHops: number): string {
+/** How callers reach the gateway. */
+export interface Reached {
+  /** Trusted proxies in front. */
+  readonly proxyHops: number;
+  /** The address that the operator has given it, without a slash at its end; `undefined`: that of each request. */
+  readonly publicUrl: string | undefined;
+}
+
+/**
+ * Where callers reach the gateway: scheme and host, and a path where a proxy takes one away. Unless the operator has said it, it is what the request says,
+ * with the scheme of a trusted proxy.
+ */
+export function originOf(
+  ctx: Pick<Context, 'originalUrl' | 'req' | 'secure'>,
+  { proxyHops, publicUrl }: Reached,
+): string {
+  if (publicUrl !== undefined) return publicUrl;
   const isForwarded = proxyHops > 0 && ctx.req.headers['x-forwarded-proto'] === 'https';
   return `${isForwarded || ctx.secure ? 'https' : 'http'}://${hostOf(ctx)}`;
 }

@@ -20,7 +20,7 @@ import {
   type Row,
 } from '../http/endpoint.ts';
 import { receiveFile, type FormLimits, takesForm } from '../http/form.ts';
-import { originOf } from '../http/target.ts';
+import { originOf, type Reached } from '../http/target.ts';
 import { receiveBytes } from '../http/received-bytes.ts';
 import { sizeOf } from '../http/json.ts';
 import { writeData, writeDataParts, writeJson, writeNothing } from '../http/reply.ts';
@@ -110,8 +110,7 @@ interface AnswerOptions {
   readonly admission: Admission;
   /** Of forms with a file. */
   readonly forms: FormLimits;
-  /** Trusted proxies in front of the gateway. */
-  readonly proxyHops: number;
+  readonly reached: Reached;
   /** Counts a request whose principal is known late; absent: requests have no limit. */
   readonly takeRequest: TakeRequest | undefined;
 }
@@ -120,7 +119,7 @@ interface AnswerOptions {
 function answerer<Services>(
   row: Endpoint<Services>,
   services: Services,
-  { config, log, runIdempotently, feeds, admission, forms, proxyHops, takeRequest }: AnswerOptions,
+  { config, log, runIdempotently, feeds, admission, forms, reached, takeRequest }: AnswerOptions,
 ): (ctx: Context) => Promise<void> {
   const { handle, answer: kind, status, startsRun = false, takesLastEventId = false, takesBytes } = row;
   const takesKey = takesIdempotencyKey(row);
@@ -135,7 +134,7 @@ function answerer<Services>(
       ...(row.mayStartRun && { mayStartNone: true as const }),
       ...((row.isOfOthers ?? row.forOperators) && { isOfOthers: true as const }),
     };
-    const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms, proxyHops });
+    const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms, reached });
     if (takesBytes !== undefined) Object.assign(request, { received: receivedOf(ctx, takesBytes, takeRequest) });
     const reply = await (idempotent
       ? runIdempotently(
@@ -172,13 +171,13 @@ interface Reading {
   readonly idempotent: IdempotentRequest | undefined;
   readonly takesLastEventId: boolean;
   readonly forms: FormLimits;
-  readonly proxyHops: number;
+  readonly reached: Reached;
 }
 
 function toEndpointRequest(
   ctx: Context,
   { call }: Calls,
-  { idempotent, takesLastEventId, forms, proxyHops }: Reading,
+  { idempotent, takesLastEventId, forms, reached }: Reading,
 ): EndpointRequest {
   const { state, req, res } = ctx;
   const { params, input, requestId, principal, agent } = state;
@@ -208,7 +207,7 @@ function toEndpointRequest(
     },
     newId: idempotent ? idMaker(idempotent) : newId,
     rpc: state.rpc,
-    origin: () => originOf(ctx, proxyHops),
+    origin: () => originOf(ctx, reached),
     lastEventId: typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : undefined,
     header: (name) => headerOf(ctx, name),
     setReplyStatus: (status) => {

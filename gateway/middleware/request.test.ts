@@ -29,7 +29,8 @@ async function lineOf(t: ExecutionContext, handle: (ctx: Context) => void): Prom
   app.use(
     everyRequest({
       dialects,
-      config: { HSTS_SECONDS: 0, TRUST_PROXY_HOPS: 0 },
+      config: { HSTS_SECONDS: 0 },
+      reached: { proxyHops: 0, publicUrl: undefined },
       log,
       meters: undefined,
       spans: undefined,

@@ -10,12 +10,14 @@ import type { Context, Middleware } from '../http/context.ts';
 import type { Dialect, Dialects } from '../http/dialect.ts';
 import { refuse } from '../http/errors.ts';
 import { safeHeaders, setHead } from '../http/reply.ts';
+import type { Reached } from '../http/target.ts';
 import type { GatewayMeters } from './metrics.ts';
 import type { BrowserConfig } from './settings.ts';
 
 interface RequestOptions {
   readonly dialects: Dialects;
-  readonly config: Pick<BrowserConfig, 'HSTS_SECONDS'> & { readonly TRUST_PROXY_HOPS: number };
+  readonly config: Pick<BrowserConfig, 'HSTS_SECONDS'>;
+  readonly reached: Reached;
   readonly log: Log;
   /** Absent: nothing is measured. */
   readonly meters: GatewayMeters | undefined;
@@ -28,7 +30,7 @@ interface RequestOptions {
  * an answer to whatever a later step throws, a log line, metrics and a span. Metrics and span name the row that it matched, and
  * never its URL.
  */
-export function everyRequest({ dialects, config, log, meters, spans }: RequestOptions): Middleware {
+export function everyRequest({ dialects, config, reached, log, meters, spans }: RequestOptions): Middleware {
   const headers = headersOfReplies(config);
   const dialectAt = dialectOf(dialects);
 
@@ -38,7 +40,7 @@ export function everyRequest({ dialects, config, log, meters, spans }: RequestOp
     try {
       await next();
     } catch (thrown) {
-      refuse(ctx, thrown, config.TRUST_PROXY_HOPS);
+      refuse(ctx, thrown, reached);
     }
     logRequest(log, ctx, performance.now() - start);
     if (!ctx.res.headersSent && ctx.respond !== false) setHead(ctx);

@@ -26,6 +26,18 @@ function isOrigin(text: string): boolean {
   return url?.origin === text;
 }
 
+/** An address of the web without query and credentials; a slash at its end is cut. */
+const webAddress = (doc: string): Setting<string | undefined> => ({
+  doc,
+  fallback: undefined,
+  read: (value) => {
+    const url = /^https?:\/\//.test(value) && URL.canParse(value) ? new URL(value) : undefined;
+    const isPlain = url && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+    if (!url || !isPlain) return { problem: 'must be an address like https://agents.example.com, or with a path' };
+    return `${url.origin}${url.pathname.replace(/\/$/, '')}`;
+  },
+});
+
 /** Names of headers. */
 const headerNames = (doc: string): Setting<readonly string[]> => ({
   doc,
@@ -57,6 +69,9 @@ const isHostName = (text: string): boolean => /^[a-z0-9._-]+$/.test(text) && !te
 export const browserSettings = {
   ALLOWED_HOSTS: hostNames(
     'Names by which requests may address the gateway (`Host`), beside IP addresses, names without a domain, and those below `.localhost`, `.test` and `.internal`; separated by commas, `*` for every name. Unset: every name, but none where nobody authenticates and the gateway listens on a loopback address',
+  ),
+  PUBLIC_URL: webAddress(
+    'Address at which callers reach the gateway, with the path that a proxy in front takes away: cards of A2A, metadata for OAuth and addresses of files begin with it. Unset: scheme and `Host` of each request',
   ),
   CORS_ORIGINS: origins('Web origins whose pages may call, separated by commas; `*` for all, without credentials'),
   CORS_HEADERS: headerNames(

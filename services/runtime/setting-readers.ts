@@ -123,6 +123,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   POSTGRES_TLS_KEY_FILE: ['threads'],
   POSTGRES_TLS_SERVER_NAME: ['threads'],
   POSTGRES_USERNAME: ['threads'],
+  PUBLIC_URL: ['gateway', 'standalone'],
   QUEUE_TTL: ['execution', 'standalone'],
   RATE_LIMIT_AUTH_FAILURES: ['gateway', 'standalone'],
   RATE_LIMIT_REQUESTS: ['gateway', 'standalone'],

@@ -152,3 +152,21 @@ test('a call whose service is killed is made again, and finds the task that it h
   t.is(textsOf(task)[0], Array.from({ length: 30 }, (_, index) => `word${String(index)} `).join(''));
   t.is((await running()).length, 1);
 });
+
+test('a card and the address of a file begin with the address that the operator has given the gateway', async (t) => {
+  const agents = { back: agentAt('filing-back') };
+  const env = { HOST: '127.0.0.1', PUBLIC_URL: 'https://agents.example.com/behind/' };
+  await using behind = await openEmbedded(null, env, { agents, default_agent: 'back' });
+  const card = (await (await fetch(`${behind.url}/.well-known/agent-card.json`)).json()) as {
+    readonly supportedInterfaces: readonly { readonly url: string }[];
+  };
+  t.deepEqual(
+    new Set(card.supportedInterfaces.map(({ url }) => url)),
+    new Set(['https://agents.example.com/behind/a2a/back']),
+  );
+  const sent = await fetch(`${behind.url}/a2a/back/message:send`, {
+    ...{ method: 'POST', headers: { 'content-type': 'application/json', 'a2a-version': '1.0' } },
+    body: JSON.stringify({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ raw: 'aGVsbG8=' }] } }),
+  });
+  t.regex(await sent.text(), /"url":"https:\/\/agents\.example\.com\/behind\/files\//);
+});
