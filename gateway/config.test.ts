@@ -16,3 +16,12 @@ test('addresses of services that no call could reach are faults of the start', (
     Object.keys(env),
   );
 });
+
+test('the public address is one of the web, without a slash at its end', (t) => {
+  const services = { THREADS_ADDRESS: 'a:1', EXECUTION_ADDRESS: 'a:2', MEMORY_ADDRESS: 'a:3' };
+  const read = (PUBLIC_URL: string) => readEnv(gatewayProcessSettings, { ...services, PUBLIC_URL }).PUBLIC_URL;
+  t.is(read('https://agents.example.com/'), 'https://agents.example.com');
+  t.is(read('https://example.com/agents/'), 'https://example.com/agents');
+  for (const wrong of ['agents.example.com', 'ftp://example.com', 'https://a:b@example.com', 'https://example.com/?a'])
+    t.throws(() => read(wrong), { message: /PUBLIC_URL/ }, wrong);
+});

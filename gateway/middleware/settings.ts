@@ -32,8 +32,8 @@ const webAddress = (doc: string): Setting<string | undefined> => ({
   fallback: undefined,
   read: (value) => {
     const url = /^https?:\/\//.test(value) && URL.canParse(value) ? new URL(value) : undefined;
-    const isPlain = url && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-    if (!url || !isPlain) return { problem: 'must be an address like https://agents.example.com, or with a path' };
+    const beside = url && `${url.username}${url.password}${url.search}${url.hash}`;
+    if (!url || beside !== '') return { problem: 'must be an address like https://agents.example.com, or with a path' };
     return `${url.origin}${url.pathname.replace(/\/$/, '')}`;
   },
 });
