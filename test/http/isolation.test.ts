@@ -2,8 +2,10 @@ import { dialects as ours } from '@agent-workflow/gateway/dialects';
 import type { ServiceEndpoint } from '@agent-workflow/gateway/dialects/services';
 import type { Dialects } from '@agent-workflow/gateway/http/dialect';
 import type { Route, Row } from '@agent-workflow/gateway/http/endpoint';
+import { decide } from '@agent-workflow/gateway/access/decide';
+import { readRules } from '@agent-workflow/gateway/access/read-rules';
 import { eachOf } from '@agent-workflow/kit/each';
-import { newId } from '@agent-workflow/kit/ids';
+import { newId, ownerOf } from '@agent-workflow/kit/ids';
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { testedAgent } from '../servers/standalone.ts';
@@ -35,10 +37,29 @@ const env = {
   ...unlimited,
 };
 
-const claimsOf = (sub: string): Readonly<Record<string, unknown>> => goodClaims({ user_id: sub });
+const claimsOf = (sub: string, roles: readonly string[] = []): Readonly<Record<string, unknown>> =>
+  goodClaims({ user_id: sub, roles });
 const bearer = (token: string): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` });
-const signedIn = (sub: string): Readonly<Record<string, string>> =>
-  bearer(makeToken('HS256', secret, { claims: claimsOf(sub) }));
+const signedIn = (sub: string, roles?: readonly string[]): Readonly<Record<string, string>> =>
+  bearer(makeToken('HS256', secret, { claims: claimsOf(sub, roles) }));
+
+/** Roles of the service, and those that a caller may have together. */
+const access = {
+  roles: {
+    manager: { is: 'approver' },
+    support: { is: 'operator' },
+    ops: { is: 'operator', reads: 'contents' },
+    root: { is: 'admin' },
+  },
+};
+const rules = readRules({ auth: 'jwt', agent: undefined, agents: undefined, access });
+const rolesTogether: readonly (readonly string[])[] = [
+  ['manager'],
+  ['support'],
+  ['ops'],
+  ['root'],
+  ['admin', 'operator'],
+];
 
 /** Those who are not let in, each claiming to be the owner. A gateway refuses them before it asks a service, whichever shape these have. */
 const unauthenticated: Readonly<Record<string, () => Readonly<Record<string, string>>>> = isCluster
@@ -259,7 +280,7 @@ async function sendTo(row: Row, route: Route, ids: Ids, headers: Readonly<Record
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(written(named[name as keyof Ids], name)),
   );
-  const inQuery = route.method === 'GET' && inputs[row.name];
+  const inQuery = route.method === 'GET' && (inputs[row.name] ?? (row.forOperators && (() => ofAlice(row))));
   const query = inQuery ? `?${new URLSearchParams(inQuery(ids) as Record<string, string>).toString()}` : '';
   const reply = await fetch(`${url}${path}${query}`, {
     method: route.method,
@@ -296,9 +317,17 @@ async function beginningOf(reply: Response): Promise<string> {
   return text;
 }
 
+/** What says that a request of operators is about alice, as far as its row takes it. */
+function ofAlice({ input }: Row): Readonly<Record<string, string>> {
+  const known = (input as { properties?: object } | undefined)?.properties ?? {};
+  const said = { user_id: 'alice', reason: 'why', show: 'contents' };
+  return Object.fromEntries(Object.entries(said).filter(([name]) => name in known));
+}
+
 function bodyOf(row: Row, ids: Ids): object {
   const special = inputs[row.name];
   if (special) return special(ids);
+  if (row.forOperators) return ofAlice(row);
   const sample = (row.input ? sampleOf(row.input) : {}) as { config?: object; messages?: object[] };
   const named = row.input && 'config' in ((row.input as { properties?: object }).properties ?? {});
   return named ? { ...sample, config: { ...sample.config, thread_id: ids.thread_id } } : sample;
@@ -342,7 +371,7 @@ let hers: readonly Ids[] = [];
 let before = '';
 
 test.before(async () => {
-  const secured = { auth: 'jwt' };
+  const secured = { auth: 'jwt', access };
   service = await (isCluster ? openShape('obedient', env, secured) : openEmbedded('obedient', env, secured, dialects));
   ({ url } = service);
   hers = await Promise.all(kinds.map((kind) => make('alice', kind)));
@@ -467,6 +496,32 @@ for (const { row, route } of routes) {
       cases += 1;
     }
   });
+
+  if (!isCluster)
+    declare(`${name}: what roles let a caller at is what is decided of them, and nothing else`, async (t) => {
+      for (const [index, roles] of rolesTogether.entries()) {
+        const ids = hers[index % hers.length];
+        if (!ids) continue;
+        const mallory = `mallory-${roles.join()}-${name}`;
+        const { status, body } = await sendTo(row, route, ids, signedIn(mallory, roles));
+        const about = `${name} as ${roles.join()}: ${body.slice(0, 300)}`;
+        if (row.forOperators) {
+          const caller = { owner: ownerOf(mallory), roles };
+          const may = decide(rules, caller, { kind: 'admin', ...row.forOperators });
+          const mayRead = decide(rules, caller, { kind: 'admin', what: row.forOperators.what, contents: true });
+          const isWhole = 'show' in ofAlice(row);
+          t.is(status === 403, !may || (isWhole && !mayRead), about);
+          if (!mayRead) t.false(body.includes('cabbage'), about);
+        } else {
+          const nowhere = absentAs(ids);
+          const trent = `trent-${roles.join()}-${name}`;
+          const absent = await sendTo(row, route, nowhere, signedIn(trent, roles));
+          t.is(constant({ status, body }, ids, mallory), constant(absent, nowhere, trent), about);
+          t.false(body.includes('cabbage'), about);
+        }
+        cases += 1;
+      }
+    });
 
   for (const [who, headers] of Object.entries(unauthenticated)) {
     declare(
