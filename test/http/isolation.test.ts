@@ -320,8 +320,8 @@ async function beginningOf(reply: Response): Promise<string> {
 /** What says that a request of operators is about alice, as far as its row takes it. */
 function ofAlice({ input }: Row): Readonly<Record<string, string>> {
   const known = (input as { properties?: object } | undefined)?.properties ?? {};
-  const said = { user_id: 'alice', reason: 'why', show: 'contents' };
-  return Object.fromEntries(Object.entries(said).filter(([name]) => name in known));
+  const given = { user_id: 'alice', reason: 'why', show: 'contents' };
+  return Object.fromEntries(Object.entries(given).filter(([name]) => name in known));
 }
 
 function bodyOf(row: Row, ids: Ids): object {
@@ -418,6 +418,8 @@ const refusedToAll: ReadonlySet<string> = new Set([
 
 const expectedOf = (row: Row, [, thread]: Kind): number => {
   if (row.name === 'retryRun') return 409;
+  // No thread here has a question.
+  if (row.path.includes('{question_id}')) return 404;
   // It is for those with whom the thread is shared.
   if (row.path.includes('/shared/')) return 404;
   // The record keeps a run as long as its thread.
