@@ -155,7 +155,7 @@ export function createApp({
     tokenHeaders(dialects),
     authentication({
       authenticate: signIn,
-      byAddress: byAddress(files),
+      byAddress: byAddress({ ...files, enterByKey }),
       byTicket: withTickets({ endpoints: rows, tickets: deps.tickets, authenticate: signIn, enterByKey }),
     }),
     limits.requests,

@@ -34,7 +34,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const observed = opened.use(await openObservation({ service: 'gateway', values, log, host, file }));
   const { registry, spans, health, calling } = observed;
   const access = readRules(file);
-  const withoutKeys = opened.use(await openAuth({ file, config: values, host, log }));
+  const withoutKeys = opened.use(await openAuth({ file, config: values, rolePlaces: access.claims, host, log }));
   const threads = opened.use(connect('threads', values.THREADS_ADDRESS, security));
   const execution = opened.use(connect('execution', values.EXECUTION_ADDRESS, security));
   const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, security));

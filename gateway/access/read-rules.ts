@@ -41,14 +41,14 @@ function agentsOf({ agent, agents }: Pick<ServiceFile, 'agent' | 'agents'>): Rea
 
 function readClaim(claim: unknown): AccessRules['claims'] {
   if (claim === undefined) return usualClaims;
-  if (isText(claim)) return [[claim]];
-  if (Array.isArray(claim) && claim.length > 0 && claim.length <= 8 && claim.every(isText)) return [claim];
+  if (isRoleText(claim)) return [[claim]];
+  if (Array.isArray(claim) && claim.length > 0 && claim.length <= 8 && claim.every(isRoleText)) return [claim];
   throw fault('access.claim', 'must be the name of a claim, or the names on the way to one in another', claim);
 }
 
 function readRole(name: string, role: unknown, known: ReadonlySet<string> | undefined): Role {
   const field = `access.roles.${name}`;
-  if (!isText(name) || name === '*' || agentListed(name) !== undefined)
+  if (!isRoleText(name) || name === '*' || agentListed(name) !== undefined)
     throw fault(field, 'must have a name of 1 to 128 visible characters, not "*" or "agent:NAME"', name);
   const { is } = fieldsOf(field, role, ['is', 'agents', 'nodes', 'reads']);
   if (!isLevel(is)) throw fault(`${field}.is`, `must be one of ${levels.join(', ')}`, is);
@@ -121,7 +121,7 @@ function membersOf(field: string, value: unknown, most = mostNames): readonly (r
 }
 
 function textsOf(field: string, value: unknown): readonly string[] {
-  if (Array.isArray(value) && value.length <= mostNames && value.every(isText)) return value;
+  if (Array.isArray(value) && value.length <= mostNames && value.every(isRoleText)) return value;
   throw fault(field, `must be a list of at most ${String(mostNames)} names`, value);
 }
 
@@ -129,7 +129,8 @@ const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Two names must not look alike: none has invisible characters, or space around it. */
-const isText = (value: unknown): value is string =>
+/** Whether a value is a text that may name a role. */
+export const isRoleText = (value: unknown): value is string =>
   typeof value === 'string' &&
   value.length > 0 &&
   value.length <= 128 &&

@@ -80,20 +80,25 @@ export async function listKeys(
   return keys.toSorted((one, other) => other.createdAt - one.createdAt);
 }
 
-/** The ids of all keys. */
-export async function listKeyIds(
+/** A page of ids, in descending order. */
+interface IdPage {
+  readonly ids: ReadonlySet<string>;
+  /** The last id that it speaks of; absent: it is the last page. */
+  readonly downTo: string | undefined;
+}
+
+/** The ids of all keys, page by page. Each page is a call of its own. */
+export async function* listKeyIds(
   threads: Pick<ResourceCalls, 'listResourceMarks'>,
-  call: Call,
-): Promise<ReadonlySet<string>> {
-  const ids = new Set<string>();
+  call: () => Call,
+): AsyncGenerator<IdPage> {
   let belowId: string | undefined;
-  for (;;) {
+  do {
     const page = { kind, owner, limit: 1000, ...(belowId !== undefined && { belowId }) } as const;
-    const { marks, hasMore } = await threads.listResourceMarks(page, call);
-    for (const { id } of marks) ids.add(id);
-    belowId = marks.at(-1)?.id;
-    if (!hasMore || belowId === undefined) return ids;
-  }
+    const { marks, hasMore } = await threads.listResourceMarks(page, call());
+    belowId = hasMore ? marks.at(-1)?.id : undefined;
+    yield { ids: new Set(marks.map(({ id }) => id)), downTo: belowId };
+  } while (belowId !== undefined);
 }
 
 /** Removes a key from the record. @returns whether it was there. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { eachOf } from '@agent-workflow/kit/each';
 import { canBeRetried } from '@agent-workflow/kit/errors';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
@@ -24,12 +25,15 @@ export interface LiveKeysOptions {
 
 /**
  * Times in milliseconds. A key counts until 3.5 s after the begin of the last read that found it. While requests are open that it lets in, it is
- * sought every second, within a second: so nothing is delivered 5 s after it was revoked, also when the record does not answer.
+ * sought every second: so nothing is delivered 5 s after it was revoked, also when the record does not answer.
  */
 const freshMs = 2000;
 const goodMs = 3500;
 const sweepMs = 1000;
 const readMs = 1000;
+/** Up to so many keys that let something in are read one by one, some at a time; of more the list of all is read. */
+const fewKeys = 200;
+const atOnce = 16;
 /** How coarse the time of the last use is. */
 const useMs = 10 * 60_000;
 
@@ -76,16 +80,28 @@ export function openLiveKeys({ threads, log }: LiveKeysOptions): LiveKeys {
   const endOver = (): void => {
     for (const [id, [first]] of held) if (!isGood(id) || (first && first.key.expiresAt <= Date.now())) endOf(id);
   };
+  const checkOne = async (id: string): Promise<void> => {
+    const readAt = now();
+    note(id, await getKey(id, threads, within(readMs)), readAt);
+  };
+  /** What a page says counts at once: a list that takes long, or ends early, is no loss of what it has said. */
+  const checkByList = async (): Promise<void> => {
+    const left = new Set([...held.keys()]);
+    let readAt = now();
+    for await (const { ids, downTo } of listKeyIds(threads, () => within(readMs))) {
+      for (const id of left) {
+        if (downTo !== undefined && id < downTo) continue;
+        left.delete(id);
+        note(id, ids.has(id) ? known.get(id)?.key : undefined, readAt);
+      }
+      readAt = now();
+    }
+  };
   const sweep = async (): Promise<void> => {
     endOver();
     if (held.size === 0) return;
-    const readAt = now();
     try {
-      const ids = await listKeyIds(threads, within(readMs));
-      for (const id of held.keys()) {
-        const key = ids.has(id) ? known.get(id)?.key : undefined;
-        note(id, key, readAt);
-      }
+      await (held.size > fewKeys ? checkByList() : eachOf([...held.keys()], atOnce, checkOne));
     } finally {
       endOver();
     }
@@ -136,6 +152,14 @@ export function openLiveKeys({ threads, log }: LiveKeysOptions): LiveKeys {
     [Symbol.asyncDispose]: () => sweeps[Symbol.asyncDispose](),
   };
 }
+
+/** Whether the key with this id is there, and has not expired. */
+export const isLiveAmong =
+  ({ find }: Pick<LiveKeys, 'find'>) =>
+  async (id: string): Promise<boolean> => {
+    const key = await find(id);
+    return key !== undefined && key.expiresAt > Date.now();
+  };
 
 interface Held {
   readonly key: KeptKey;

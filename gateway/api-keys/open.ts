@@ -3,7 +3,7 @@ import type { AccessRules } from '../access/rules.ts';
 import type { Auth } from '../auth/open.ts';
 import type { AuthConfig } from '../auth/settings.ts';
 import { enterByKey, refusedTicket, withKeys } from './authentication.ts';
-import { openLiveKeys, type LiveKeysOptions } from './live-keys.ts';
+import { isLiveAmong, openLiveKeys, type LiveKeysOptions } from './live-keys.ts';
 import { withinScopes } from './scopes.ts';
 import type { Context } from '../http/context.ts';
 
@@ -31,7 +31,7 @@ export function openApiKeys(auth: Auth, { config, access, threads, log }: KeyedA
   return {
     ...rest,
     authenticate: withKeys({ authenticate: auth.authenticate, keys, roleClaim: access.claims[0] ?? ['roles'] }),
-    authorize: withinScopes(auth.authorize),
+    authorize: withinScopes({ authorize: auth.authorize, isLive: isLiveAmong(keys) }),
     enterByKey: enterByKey(keys),
     [Symbol.asyncDispose]: () => keys[Symbol.asyncDispose](),
   };

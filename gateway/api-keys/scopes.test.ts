@@ -8,7 +8,11 @@ const may = (
   authorize?: Authorize,
 ): Promise<boolean> => {
   const [resource = '', action = ''] = pair.split(':');
-  return withinScopes(authorize)({ owner: 'u:ada', ...(user && { user }) }, resource, action);
+  return withinScopes({ authorize, isLive: (id) => Promise.resolve(id === 'live') })(
+    { owner: 'u:ada', ...(user && { user }) },
+    resource,
+    action,
+  );
 };
 
 test('a key may do what one of its scopes says, and a caller without a key whatever there is', async (t) => {
@@ -38,8 +42,16 @@ test('the authorization backend decides within the scopes, and is asked about no
   t.false(await may(user, 'store:write', authorize));
   t.false(await may(user, 'files:read', authorize));
   t.deepEqual(decided, ['store:read', 'store:write']);
-  t.true(withinScopes(authorize).needsAgent);
-  t.false(withinScopes(undefined).needsAgent);
+  const isLive = () => Promise.resolve(true);
+  t.true(withinScopes({ authorize, isLive }).needsAgent);
+  t.false(withinScopes({ authorize: undefined, isLive }).needsAgent);
+});
+
+test('what comes by a key that is revoked or has expired is refused, also long after the request that it let in', async (t) => {
+  const user = { api_key_scopes: ['*'], api_key_id: 'live' };
+  t.true(await may(user, 'graph:invoke'));
+  t.false(await may({ ...user, api_key_id: 'revoked' }, 'graph:invoke'));
+  t.false(await may({ api_key_id: 'revoked' }, 'graph:invoke'));
 });
 
 test('a ticket holds the id of the key by which its maker had come, and of no other text', (t) => {

@@ -14,14 +14,24 @@ export function ofKey(user: Principal['user']): { readonly keyId?: string } {
 const isWithin = (scopes: readonly unknown[], resource: string, action: string): boolean =>
   scopes.some((scope) => scope === '*' || scope === resource || scope === `${resource}:${action}`);
 
+interface KeyBounds {
+  /** Absent: every caller may do everything. */
+  readonly authorize: Authorize | undefined;
+  /** Whether the key with this id counts. @throws Unavailable */
+  readonly isLive: (id: string) => Promise<boolean>;
+}
+
 /**
- * Refuses what is beyond the scopes of a caller's key, and leaves the rest to `authorize`. The scopes are part of the user context, so that they also
- * bound what is done later in the caller's name.
+ * Refuses what is beyond the scopes of a caller's key, or comes when that counts no more, and leaves the rest to `authorize`. Id and scopes are part of
+ * the user context, so that they also bound what is done later in the caller's name, as by a schedule.
  */
-export function withinScopes(authorize: Authorize | undefined): Authorize {
-  const scoped: Authorize = (principal, resource, action, subject) => {
-    if (!allows(principal.user, resource, action)) return Promise.resolve(false);
-    return authorize ? authorize(principal, resource, action, subject) : Promise.resolve(true);
+export function withinScopes({ authorize, isLive }: KeyBounds): Authorize {
+  const scoped: Authorize = async (principal, resource, action, subject) => {
+    const { user } = principal;
+    if (!allows(user, resource, action)) return false;
+    const { keyId } = ofKey(user);
+    if (keyId !== undefined && !(await isLive(keyId))) return false;
+    return authorize ? authorize(principal, resource, action, subject) : true;
   };
   return Object.assign(scoped, { needsAgent: authorize?.needsAgent ?? false });
 }

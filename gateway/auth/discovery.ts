@@ -1,4 +1,4 @@
-import { secureAddressFault } from '../http/address-fault.ts';
+import { isHere, secureAddressFault } from '../http/address-fault.ts';
 import { fetchJson } from './fetched-json.ts';
 
 /** Where an issuer describes itself (OpenID Connect Discovery 1.0 §4). */
@@ -14,5 +14,6 @@ export async function discoverKeys(issuer: string, signal: AbortSignal): Promise
   if (described !== issuer) throw new Error('the description is that of another issuer');
   const fault = typeof url === 'string' ? secureAddressFault(url) : 'must be a text';
   if (typeof url !== 'string' || fault !== undefined) throw new Error(`jwks_uri of the issuer ${fault ?? ''}`);
+  if (isHere(url) && !isHere(issuer)) throw new Error('jwks_uri of the issuer leads to this machine');
   return url;
 }

@@ -34,7 +34,7 @@ const faults: readonly (readonly [what: string, env: Readonly<Record<string, str
   [
     'an unknown member',
     { JWT_ISSUERS: listOf({ ...entry, aud: 'x' }) },
-    'JWT_ISSUERS[0] has the unknown member aud; the known ones are issuer, audience, algorithms, jwks_url, owner_prefix',
+    'JWT_ISSUERS[0] has the unknown member aud; the known ones are issuer, audience, algorithms, jwks_url, owner_prefix, roles',
   ],
   ['no issuer', { JWT_ISSUERS: listOf({ ...entry, issuer: 1 }) }, 'JWT_ISSUERS[0].issuer must be a text'],
   [
@@ -66,6 +66,11 @@ const faults: readonly (readonly [what: string, env: Readonly<Record<string, str
     'no prefix',
     { JWT_ISSUERS: listOf({ ...entry, owner_prefix: undefined }) },
     'JWT_ISSUERS[0].owner_prefix must be a text of at most 32 of a-z, 0-9, ".", "_" and "-": it stands before the ids of its users',
+  ],
+  [
+    'no list of roles',
+    { JWT_ISSUERS: listOf({ ...entry, roles: 'root' }) },
+    'JWT_ISSUERS[0].roles must be "*", or a list of the roles that its tokens may give',
   ],
   [
     'one issuer twice',

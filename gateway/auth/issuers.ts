@@ -6,6 +6,7 @@ import { algorithms, minSecretBytes, type Algorithm } from './algorithms.ts';
 import { discoverKeys } from './discovery.ts';
 import { hasKeys, openFetched, openKeys, type Keys } from './keys.ts';
 import type { AuthConfig } from './settings.ts';
+import type { GivenRoles } from './roles.ts';
 import type { Namespace } from './user.ts';
 
 /** Somebody whose tokens are taken, and what these must be like. */
@@ -17,6 +18,8 @@ export interface Issuer {
   readonly audience: readonly string[] | undefined;
   readonly keys: Keys;
   readonly owners: Namespace;
+  /** The roles that its tokens may give. */
+  readonly roles: GivenRoles;
 }
 
 interface Issuers extends Disposable {
@@ -46,8 +49,8 @@ export function openIssuers({ config, log }: IssuersOptions): Issuers {
   const own = hasOwn ? [{ ...ownIssuer(config), keys: openKeys({ config, log }) }] : [];
   const others = listed.map((entry) => ({ ...entry, keys: openListed(entry, { config, log }) }));
   const prefixes = listed.map(({ prefix }) => prefix).filter((prefix) => prefix !== '');
-  const issuers = [...own, ...others].map(({ prefix, keys, name, audience, ...rest }): Issuer => ({
-    ...{ name, audience, keys, algorithms: rest.algorithms },
+  const issuers = [...own, ...others].map(({ prefix, keys, name, audience, roles, ...rest }): Issuer => ({
+    ...{ name, audience, roles, keys, algorithms: rest.algorithms },
     owners: { prefix, others: prefix === '' ? prefixes : [] },
   }));
   return {
@@ -63,20 +66,21 @@ const summaryOf = ({ algorithms, keys, name, audience }: Issuer): string =>
   `${algorithms.join(' or ')}, key from ${keys.origin}, issuer ${name ?? 'any'}, audience ${audience?.join(' or ') ?? 'any'}`;
 
 /** An issuer without its keys. */
-interface IssuerEntry extends Pick<Issuer, 'name' | 'algorithms' | 'audience'> {
+interface IssuerEntry extends Pick<Issuer, 'name' | 'algorithms' | 'audience' | 'roles'> {
   /** Where its keys are; `undefined`: it says so itself. */
   readonly jwksUrl: string | undefined;
   /** Stands before the ids of its users. */
   readonly prefix: string;
 }
 
-/** Of the issuer of the single settings ids stay as they are. */
+/** Of the issuer of the single settings ids and roles stay as they are. */
 const ownIssuer = ({ JWT_ALGORITHM, JWT_ISSUER, JWT_AUDIENCE }: AuthConfig): IssuerEntry => ({
   name: JWT_ISSUER,
   algorithms: [JWT_ALGORITHM],
   audience: JWT_AUDIENCE === undefined ? undefined : [JWT_AUDIENCE],
   jwksUrl: undefined,
   prefix: '',
+  roles: '*',
 });
 
 function openListed({ name = '', jwksUrl, algorithms }: IssuerEntry, options: IssuersOptions): Keys {
@@ -126,7 +130,7 @@ function readFile(path: string): string {
   throw new ConfigError(`JWT_ISSUERS: ${path} has more than ${String(maxFileBytes)} bytes`);
 }
 
-const known = ['issuer', 'audience', 'algorithms', 'jwks_url', 'owner_prefix'];
+const known = ['issuer', 'audience', 'algorithms', 'jwks_url', 'owner_prefix', 'roles'];
 
 /** The algorithms of keys that are published. */
 const publicAlgorithms = algorithms.filter((algorithm) => minSecretBytes(algorithm) === undefined);
@@ -137,7 +141,7 @@ function readIssuer(entry: unknown, at: string): IssuerEntry {
   const more = Object.keys(entry).filter((name) => !known.includes(name));
   if (more.length > 0)
     throw fault(` has the unknown member ${more.join(', ')}; the known ones are ${known.join(', ')}`);
-  const { issuer, audience, algorithms: signs, jwks_url: jwksUrl, owner_prefix: prefix } = entry as Entry;
+  const { issuer, audience, algorithms: signs, jwks_url: jwksUrl, owner_prefix: prefix, roles = [] } = entry as Entry;
   const issuerFault = addressFaultOf(issuer) ?? (/[?#]/.test(String(issuer)) ? 'must have no query' : undefined);
   if (issuerFault !== undefined) throw fault(`.issuer ${issuerFault}`);
   const urlFault = jwksUrl === undefined ? undefined : addressFaultOf(jwksUrl);
@@ -151,7 +155,10 @@ function readIssuer(entry: unknown, at: string): IssuerEntry {
     throw fault(
       '.owner_prefix must be a text of at most 32 of a-z, 0-9, ".", "_" and "-": it stands before the ids of its users',
     );
+  if (roles !== '*' && !(Array.isArray(roles) && roles.every((each) => typeof each === 'string')))
+    throw fault('.roles must be "*", or a list of the roles that its tokens may give');
   return {
+    roles: roles === '*' ? '*' : new Set(roles as readonly string[]),
     ...{ name: issuer as string, audience: audiences, algorithms: signs, prefix },
     jwksUrl: jwksUrl as string | undefined,
   };

@@ -6,6 +6,7 @@ import type { Algorithm } from './algorithms.ts';
 import { bearerOf } from './bearer.ts';
 import type { Issuer } from './issuers.ts';
 import type { Keys } from './keys.ts';
+import { withGivenRoles } from './roles.ts';
 import { principalOf, userCopy } from './user.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -91,6 +92,8 @@ interface JwtOptions {
   readonly issuers: readonly Issuer[];
   /** How long after its `exp` a token is still taken, in seconds. */
   readonly expTolerance: number;
+  /** The paths to the claims in which roles stand, beside `roles` and `role`. */
+  readonly rolePlaces: readonly (readonly string[])[];
 }
 
 /**
@@ -99,7 +102,7 @@ interface JwtOptions {
  * forgers. The log names the failed check, in words that contain nothing of the token.
  * @throws Unauthenticated; Unavailable when no key of the issuer could be read.
  */
-export function jwtAuthentication({ issuers, expTolerance }: JwtOptions): Authenticate {
+export function jwtAuthentication({ issuers, expTolerance, rolePlaces }: JwtOptions): Authenticate {
   const named = new Map(issuers.map((issuer) => [issuer.name, { issuer, verify: verifier(issuer) }]));
   return async (ctx) => {
     const token = bearerOf(ctx);
@@ -111,7 +114,8 @@ export function jwtAuthentication({ issuers, expTolerance }: JwtOptions): Authen
     const claims = await by.verify(ctx);
     const fault = timeFault(claims, Date.now() / 1000, expTolerance);
     if (fault !== undefined) throw refusal(fault);
-    const principal = principalOf(copyOf(claims), by.issuer.owners);
+    const user = withGivenRoles(copyOf(claims), by.issuer.roles, rolePlaces);
+    const principal = principalOf(user, by.issuer.owners);
     if (!principal) throw refusal('no claim names a user');
     const { exp } = claims;
     if (typeof exp === 'number') ctx.state.expiresAt = (exp + expTolerance) * 1000;

@@ -22,6 +22,8 @@ export interface Auth extends Disposable {
 interface AuthOptions {
   readonly file: Pick<ServiceFile, 'auth' | 'authorization' | 'folder'>;
   readonly config: AuthConfig;
+  /** The paths to the members of a user context in which roles stand, beside `roles` and `role`. */
+  readonly rolePlaces: readonly (readonly string[])[];
   /** The address that the gateway will listen on. */
   readonly host: string;
   readonly log: Log;
@@ -66,7 +68,13 @@ export const rulesOf = ({
 type Authentication = Omit<Auth, 'authorize' | 'isLocal'>;
 
 /** Each mode imports only what it needs. */
-async function openAuthentication({ file: { auth, folder }, config, host, log }: AuthOptions): Promise<Authentication> {
+async function openAuthentication({
+  file: { auth, folder },
+  config,
+  host,
+  log,
+  rolePlaces,
+}: AuthOptions): Promise<Authentication> {
   if (auth === null) {
     const who = isLoopback(host) ? 'everyone on this machine' : `everyone who reaches ${host}`;
     return { authenticate: withoutAuthentication, summary: `none, ${who} is let in as one`, ...nothingOpen };
@@ -74,7 +82,7 @@ async function openAuthentication({ file: { auth, folder }, config, host, log }:
   if (auth === 'jwt') {
     const [{ jwtAuthentication }, { openIssuers }] = await Promise.all([import('./jwt.ts'), import('./issuers.ts')]);
     const { issuers, summary, ...opened } = openIssuers({ config, log });
-    const authenticate = jwtAuthentication({ issuers, expTolerance: config.JWT_EXP_TOLERANCE_SECONDS });
+    const authenticate = jwtAuthentication({ issuers, rolePlaces, expTolerance: config.JWT_EXP_TOLERANCE_SECONDS });
     const addresses = issuers.flatMap(({ name }) => (name !== undefined && isWebAddress(name) ? [name] : []));
     return { authenticate, issuers: addresses, summary, ...opened };
   }

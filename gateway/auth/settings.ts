@@ -42,7 +42,7 @@ export const authSettings = {
   JWT_AUDIENCE: text(undefined, 'The `aud` that tokens must carry, alone or among others; unset, any'),
   JWT_ISSUERS: text(
     undefined,
-    'Further issuers of tokens: a JSON list of `{"issuer", "audience", "algorithms", "owner_prefix"}`, each with `"jwks_url"` or found by OpenID Connect Discovery, or a file with that list',
+    'Further issuers of tokens: a JSON list of `{"issuer", "audience", "algorithms", "owner_prefix", "roles"}`, each with `"jwks_url"` or found by OpenID Connect Discovery, or a file with that list',
   ),
 } satisfies Settings;
 

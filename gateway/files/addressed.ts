@@ -9,16 +9,22 @@ import { refuseMethod } from '../http/unmatched.ts';
 import type { FileStore } from './open.ts';
 import { toContent } from './to-content.ts';
 
+interface EnteredByKey {
+  /** Lets in by an address that was made with the API key of this id. @throws Unauthenticated */
+  readonly enterByKey: (ctx: Context, keyId: string) => Promise<void>;
+}
+
 /** Authenticates the reader of a file's address as its owner, for that one file. */
 export const byAddress =
-  ({ addresses }: FileStore): Authenticate =>
-  ({ state }) => {
+  ({ addresses, enterByKey }: Pick<FileStore, 'addresses'> & EnteredByKey): Authenticate =>
+  (ctx) => {
+    const { state } = ctx;
     const addressed = addresses.read(state.fileToken ?? '');
     if (!addressed)
       throw new ServiceError('Unauthenticated', 'the address of the file is not valid, or its time is over');
-    const { owner, fileId } = addressed;
+    const { owner, fileId, keyId } = addressed;
     state.addressed = { owner, fileId };
-    return { owner };
+    return keyId === undefined ? { owner } : enterByKey(ctx, keyId).then(() => ({ owner }));
   };
 
 interface AddressedOptions {

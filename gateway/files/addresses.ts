@@ -4,6 +4,8 @@ import { createSeal } from '@agent-workflow/kit/seal';
 interface Addressed {
   readonly owner: string;
   readonly fileId: string;
+  /** The id of the API key by which its maker had come: it counts as long as that does. */
+  readonly keyId?: string;
   /** Until when, in milliseconds since 1970. */
   readonly until: number;
 }
@@ -11,7 +13,7 @@ interface Addressed {
 /** Makes and reads addresses of files that are read without credentials. */
 export interface FileAddresses {
   /** The last part of the address: it is opaque, and lasts for ten minutes. */
-  readonly make: (file: Pick<Addressed, 'owner' | 'fileId'>) => { readonly token: string; readonly until: number };
+  readonly make: (file: Omit<Addressed, 'until'>) => { readonly token: string; readonly until: number };
   /** `undefined` for a text that was not made here, and at the end of its time. */
   readonly read: (token: string) => Addressed | undefined;
 }
@@ -29,15 +31,15 @@ export function createFileAddresses(
 ): FileAddresses {
   const { seal, open } = createSeal(secrets, 'address of a file');
   return {
-    make: ({ owner, fileId }) => {
+    make: ({ owner, fileId, keyId }) => {
       const until = now() + addressMs;
-      return { token: seal(JSON.stringify([owner, fileId, until])), until };
+      return { token: seal(JSON.stringify([owner, fileId, until, ...(keyId === undefined ? [] : [keyId])])), until };
     },
     read: (token) => {
       const text = token.length > maxTokenLength ? undefined : open(token);
       if (text === undefined) return undefined;
-      const [owner, fileId, until] = JSON.parse(text) as [string, string, number];
-      return now() < until ? { owner, fileId, until } : undefined;
+      const [owner, fileId, until, keyId] = JSON.parse(text) as [string, string, number, string?];
+      return now() < until ? { owner, fileId, until, ...(keyId !== undefined && { keyId }) } : undefined;
     },
   };
 }

@@ -7,11 +7,12 @@ export function addressFault(url: string): string | undefined {
   return parsed.username || parsed.password ? 'must not carry a name or password' : undefined;
 }
 
+/** Whether an address is that of this machine. */
+export const isHere = (url: string): boolean => isLoopback(new URL(url).hostname.replaceAll(/[[\]]/g, ''));
+
 /** The same for one that nobody on the way may change: only this machine is reached without TLS. */
 export function secureAddressFault(url: string): string | undefined {
   const fault = addressFault(url);
   if (fault !== undefined) return fault;
-  const { protocol, hostname } = new URL(url);
-  const isSecure = protocol === 'https:' || isLoopback(hostname.replaceAll(/[[\]]/g, ''));
-  return isSecure ? undefined : 'must be an https address';
+  return url.startsWith('https:') || isHere(url) ? undefined : 'must be an https address';
 }

@@ -27,6 +27,7 @@ export async function check({ schema }: { readonly schema: boolean }): Promise<n
     using auth = await openAuth({
       file,
       config: values,
+      rolePlaces: access.claims,
       host: hostOf(values, file),
       log: createLog('check', 'silent'),
     });

@@ -2,12 +2,18 @@ import test from 'ava';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { readKeyTerms } from './key-terms.ts';
 
-const good = { user: 'ada', roles: 'manager, support,manager', scopes: 'store:read,graph', expires: '90d', name: 'CI' };
+const good = {
+  user: 'ada',
+  roles: 'manager, Führung im Haus,manager',
+  scopes: 'store:read,graph',
+  expires: '90d',
+  name: 'CI',
+};
 const dayMs = 24 * 3_600_000;
 
 test('the terms of a key are read as they are written', (t) => {
   t.deepEqual(readKeyTerms(good, 1000), {
-    ...{ user: 'ada', roles: ['manager', 'support'], scopes: ['store:read', 'graph'], name: 'CI' },
+    ...{ user: 'ada', roles: ['manager', 'Führung im Haus'], scopes: ['store:read', 'graph'], name: 'CI' },
     expiresAt: 1000 + 90 * dayMs,
   });
   t.is(readKeyTerms({ ...good, expires: '12h' }, 0).expiresAt, dayMs / 2);
@@ -19,7 +25,8 @@ for (const [what, given, message] of [
   ['an empty user', { user: '' }, /^--user must/],
   ['a user with a line break', { user: 'a\nb' }, /^--user must/],
   ['a name with an escape sequence', { name: '\u001b[2J' }, /^--name must/],
-  ['a role with a blank', { roles: 'a b' }, /^--roles must/],
+  ['a role with a line break', { roles: 'a\nb' }, /^--roles must/],
+  ['a role of 129 characters', { roles: 'r'.repeat(129) }, /^--roles must/],
   ['no scope', { scopes: undefined }, /^--scopes must be given: \* for everything, or of .*store, store:delete, /],
   ['a scope that no request needs', { scopes: 'store:reed' }, /^--scopes: "store:reed" is none: /],
   ['a scope with a star', { scopes: 'store:*' }, /is none/],

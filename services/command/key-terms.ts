@@ -1,3 +1,4 @@
+import { isRoleText } from '@agent-workflow/gateway/access/read-rules';
 import { principalOf } from '@agent-workflow/gateway/auth/user';
 import { dialects } from '@agent-workflow/gateway/dialects';
 import { accessOf } from '@agent-workflow/gateway/http/endpoint';
@@ -34,8 +35,8 @@ export function readKeyTerms({ user, roles, scopes, expires, name }: WrittenTerm
   if (!/^[^\p{C}\p{Zl}\p{Zp}]{0,100}$/u.test(name))
     throw new ConfigError('--name must have at most 100 characters, none of them invisible');
   const given = namesIn(roles);
-  if (given.length > 100 || given.some((role) => !/^[\w.:/-]{1,100}$/.test(role)))
-    throw new ConfigError('--roles must be at most 100 names with commas between');
+  if (given.length > 100 || !given.every(isRoleText))
+    throw new ConfigError('--roles must be at most 100 names of 1 to 128 visible characters, with commas between');
   return { user, roles: given, scopes: readScopes(scopes ?? ''), name, expiresAt: now + readExpiry(expires) };
 }
 

@@ -87,7 +87,7 @@ export async function openStandalone(
   };
   const watchdog = opened.use(openWatchdog({ ...watched, log }));
   const access = readRules(file);
-  const withoutKeys = opened.use(await openAuth({ file, config: values, host, log }));
+  const withoutKeys = opened.use(await openAuth({ file, config: values, rolePlaces: access.claims, host, log }));
   const agents = atRevision(await loadAgents(file, (warning) => log.warn(warning)), values.AGENT_REVISION);
 
   const { pathOf } = opened.use(openDataFolder(values.DATA_DIR));

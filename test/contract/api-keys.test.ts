@@ -48,7 +48,9 @@ test('keys are listed, the newest first, and a revoked one is gone, also when it
     listed.slice(0, 3).map(({ id }) => id),
     made.slice(-3).toReversed(),
   );
-  t.deepEqual([...(await listKeyIds(threads, call()))].toSorted(), made.toSorted());
+  const ids: string[] = [];
+  for await (const page of listKeyIds(threads, call)) ids.push(...page.ids);
+  t.deepEqual(ids.toSorted(), made.toSorted());
   const [id = ''] = made;
   const keys = openKeys(t, threads);
   keys.noteUse(await foundBy(t, keys, id));
@@ -125,6 +127,26 @@ test('three gateways end what a revoked key has let in, and refuse it, within 5 
   t.true(Math.max(...ended) < byLoad(5000), `the last ended after ${String(Math.max(...ended))} ms`);
   t.true(Math.max(...letIn) < byLoad(5000), `the last was let in after ${String(Math.max(...letIn))} ms`);
   t.is(endedOther, 0);
+});
+
+test('of more keys than are read one by one the list of all says which are revoked, though a page of it fails', async (t) => {
+  const threads = openRecord(t);
+  const made = [];
+  for (let index = 0; index < 1100; index += 1) made.push((await makeKey(terms, threads, call)).id);
+  let pages = 0;
+  const keys = openKeys(t, {
+    ...threads,
+    listResourceMarks: (...given) =>
+      (pages += 1) % 2 === 0 ? Promise.reject(unavailable('away')) : threads.listResourceMarks(...given),
+  });
+  const ended: string[] = [];
+  for (const id of made) keys.hold(await foundBy(t, keys, id), () => ended.push(id));
+  // The first page is of the greatest ids.
+  const [first = '', ...others] = made.toSorted().toReversed();
+  t.true(await revokeKey(first, threads, call));
+  await until(() => ended.length > 0);
+  t.is(ended[0], first);
+  t.true(others.length === 1099);
 });
 
 test('where the record does not answer, what a key has let in ends within 5 s, and its requests are refused as long', async (t) => {

@@ -231,6 +231,17 @@ test('what a key has let in ends within 5 s of its revocation: streams, WebSocke
   const socketTicket = await client.send('POST', '/langgraph/threads/long/ticket');
   const { ticket: ofThread } = socketTicket.body as unknown as { ticket: string };
 
+  const form = new FormData();
+  form.set('file', new Blob(['kept'], { type: 'text/plain' }), 'a.txt');
+  const sent = await fetch(`${url}/v1/files/upload`, { method: 'POST', headers: bearer(key), body: form });
+  const { file_id: fileId } = ((await sent.json()) as { data: { file_id: string } }).data;
+  const addressBy = async (by: string): Promise<string> => {
+    const reply = await createClient(url, bearer(by)).send('GET', `/v1/files/${fileId}/url`);
+    return (reply.body.data as { url: string }).url;
+  };
+  const [address, addressOfOther] = [await addressBy(key), await addressBy(other)];
+  for (const path of [address, addressOfOther]) t.is(await statusOf(url, {}, path), 200);
+
   const ends = new Map<string, number>();
   let revokedAt = Infinity;
   const follow = async (what: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<void> => {
@@ -271,6 +282,8 @@ test('what a key has let in ends within 5 s of its revocation: streams, WebSocke
   await until(async () => (await statusOf(url, bearer(key))) === 401);
   t.is(await statusOf(url, {}, `${stream}?ticket=${ticket}`), 401);
   t.is(await statusOf(url, {}, `/langgraph/threads/long/stream/events?ticket=${ofThread}`), 401);
+  t.is(await statusOf(url, {}, address), 401);
+  t.is(await statusOf(url, {}, addressOfOther), 200);
   t.is((await staying).status, 200);
   left.abort();
 });

@@ -47,6 +47,7 @@ interface Entry {
   readonly algorithms?: readonly string[];
   readonly owner_prefix?: string;
   readonly jwks_url?: string;
+  readonly roles?: readonly string[] | '*';
 }
 
 const toEntry = (entry: Entry): Entry => ({ audience, algorithms: ['ES256'], ...entry });
@@ -162,6 +163,29 @@ test('a token counts for its own issuer alone: key, algorithm and audience of an
   }
   // A key whose type does not fit the algorithm of the header, though its name does.
   t.is(await status(signed(newer.privateKey, { iss: other.name, aud: 'other' }, 'k')), 401);
+});
+
+test('an issuer gives the roles that its entry names, and no others', async (t) => {
+  const issuer = await openDescribed(t, [jwkOf(ec.publicKey)]);
+  const access = { claim: ['realm', 'groups'], roles: { root: { is: 'admin' }, staff: { is: 'operator' } } };
+  const claims = { iss: issuer.name, roles: ['root', 'staff'], role: 'root', realm: { groups: ['root', 'staff'] } };
+  const lists = [
+    [undefined, []],
+    [['staff'], ['staff']],
+    ['*', ['root', 'staff']],
+  ] as const;
+  for (const [roles, left] of lists) {
+    const entry = { issuer: issuer.name, owner_prefix: 'partner', ...(roles && { roles }) };
+    const env = { HOST: '127.0.0.1', JWT_ISSUERS: JSON.stringify([toEntry(entry)]) };
+    await using service = await openEmbedded('who', env, { auth: 'jwt', access });
+    const client = createClient(service.url, { authorization: `Bearer ${signed(ec.privateKey, claims)}` });
+    const { body } = await client.send('POST', '/v1/graph/invoke', { messages: [user('who am I?')] });
+    const { messages } = body.data as { messages: readonly { content: readonly { text: string }[] }[] };
+    const seen = JSON.parse(messages[0]?.content[0]?.text ?? '') as { user: Record<string, unknown>; config: object };
+    t.like(seen.user, { roles: left, realm: { groups: left } });
+    t.like(seen.config, { roles: left });
+    t.is('role' in seen.user, roles === '*');
+  }
 });
 
 test('the name of an issuer is compared as it stands, and one that is not known causes no request', async (t) => {

@@ -1,3 +1,4 @@
+import { ofKey } from '../../../api-keys/scopes.ts';
 import { readTime } from '@agent-workflow/protos/message';
 import type { FileRecord } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
@@ -141,9 +142,9 @@ export const getFileUrl = endpoint({
   access: { resource: 'files', action: 'read' },
   params: FileParams,
   reply: FileUrl,
-  handle: async ({ owner, params, call }, { threads, files }) => {
+  handle: async ({ owner, user, params, call }, { threads, files }) => {
     const file = await threads.getFile({ owner, fileId: params.file_id }, call());
-    const { token, until } = files.addresses.make(file);
+    const { token, until } = files.addresses.make({ owner, fileId: file.fileId, ...ofKey(user) });
     return JSON.stringify({
       file_id: file.fileId,
       url: `${fileAddresses}${token}`,
