@@ -161,7 +161,7 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
     call: MakeCall,
   ): Promise<void> => {
     const { owner } = ctx.state.principal;
-    const { threadId, memoryId } = changedOf(ctx);
+    const { threadId, memory: changed } = changedOf(ctx);
     if (idempotent.startsRun) {
       await findRun(owner, idMaker(idempotent)('run'), call);
     } else if (threadId !== undefined) {
@@ -170,8 +170,8 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
         begun ?? begin(owner, idempotent, call),
       ]);
       if (createdAt > at + clocksDifferMs) throw notFound(`thread "${threadId}" does not exist`);
-    } else if (memoryId !== undefined) {
-      await memory.get({ owner, memoryId }, call());
+    } else if (changed) {
+      await memory.get({ owner, ...changed }, call());
     }
   };
 
@@ -219,11 +219,19 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
   };
 }
 
-/** The thread or the memory of the path, of which a request that deletes needs none. */
-function changedOf({ method, state }: Context): { readonly threadId?: string; readonly memoryId?: string } {
+interface Changed {
+  readonly threadId?: string;
+  readonly memory?: { readonly memoryId: string; readonly scope?: string };
+}
+
+/** The thread or the memory of the path, of which a request that deletes needs none. A memory is in the scope that the input names. */
+function changedOf({ method, state }: Context): Changed {
   if (method === 'DELETE') return {};
   const { thread_id: threadId, memory_id: memoryId } = (state.params ?? {}) as Readonly<Record<string, string>>;
-  return { ...(threadId !== undefined && { threadId }), ...(memoryId !== undefined && { memoryId }) };
+  if (threadId !== undefined) return { threadId };
+  if (memoryId === undefined) return {};
+  const { scope } = (state.input ?? {}) as { readonly scope?: string };
+  return { memory: { memoryId, ...(scope !== undefined && { scope }) } };
 }
 
 /** How far the clocks of two threads services may differ: one dates a thread, another the request that came after it. */

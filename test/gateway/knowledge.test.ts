@@ -237,3 +237,34 @@ test.serial('the trace of a run names what it found in a scope by the scope and 
   const { spans } = trace.body.data as { spans: readonly { memory_ids?: readonly string[] }[] };
   t.deepEqual(spans.flatMap(({ memory_ids: ids = [] }) => ids).sort(), [own, `shared:handbook/${id}`].sort());
 });
+
+test.serial(
+  'a change in a scope that is sent again with its key has the reply of the first, until the memory is gone',
+  async (t) => {
+    const sue = await as('sue', ['staff']);
+    const scope = 'shared:handbook';
+    const id = await seed(scope, sue);
+    const body = { content: 'the tea is black', scope };
+    const update = (): Promise<Reply> => sue.send('PUT', `${memories}/${id}`, body, { 'idempotency-key': 'update' });
+    const first = await update();
+    t.is(first.status, 200);
+    await (await as('zoe', ['root'])).send('PUT', `${memories}/${id}`, { content: 'the tea is red', scope });
+    const again = await update();
+    t.deepEqual([again.status, again.body.data], [200, first.body.data]);
+    t.true((await holds(scope, sue)).includes('the tea is red'));
+    const batch = {
+      memories: [
+        { ...note, scope, key: 'again' },
+        { ...note, content: 'a second one', scope },
+      ],
+    };
+    const before = (await holds(scope, sue)).length;
+    const store = (): Promise<Reply> => sue.send('POST', `${memories}/batch`, batch, { 'idempotency-key': 'batch' });
+    t.deepEqual((await store()).body.data, (await store()).body.data);
+    t.is((await holds(scope, sue)).length, before + 2);
+    const path = `${memories}/${id}?scope=${scope}`;
+    for (let turn = 0; turn < 2; turn += 1)
+      t.is((await sue.send('DELETE', path, undefined, { 'idempotency-key': 'delete' })).status, 200);
+    t.is((await update()).status, 404);
+  },
+);
