@@ -16,3 +16,16 @@ export async function eachOf<T>(items: readonly T[], atOnce: number, work: (item
   await Promise.all(workers);
   if (failure) throw failure.error;
 }
+
+/** The indexes of the items, those of one group together and in their order. An item without a group is one of its own. */
+export function groupsOf<T>(
+  items: readonly T[],
+  groupOf: (item: T) => string | undefined,
+): readonly (readonly number[])[] {
+  const groups = new Map<string | number, number[]>();
+  for (const [index, item] of items.entries()) {
+    const group = groupOf(item) ?? index;
+    groups.set(group, [...(groups.get(group) ?? []), index]);
+  }
+  return [...groups.values()];
+}

@@ -252,16 +252,16 @@ test.serial(
     const again = await update();
     t.deepEqual([again.status, again.body.data], [200, first.body.data]);
     t.true((await holds(scope, sue)).includes('the tea is red'));
-    const batch = {
-      memories: [
-        { ...note, scope, key: 'again' },
-        { ...note, content: 'a second one', scope },
-      ],
-    };
+    const keyed = ['first', 'second', 'third'].map((content) => ({ ...note, content, scope, key: 'again' }));
+    const batch = { memories: [...keyed, { ...note, content: 'another one', scope }] };
     const before = (await holds(scope, sue)).length;
     const store = (): Promise<Reply> => sue.send('POST', `${memories}/batch`, batch, { 'idempotency-key': 'batch' });
     t.deepEqual((await store()).body.data, (await store()).body.data);
     t.is((await holds(scope, sue)).length, before + 2);
+    t.deepEqual(
+      (await holds(scope, sue)).filter((each) => keyed.some(({ content }) => content === each)),
+      ['third'],
+    );
     const path = `${memories}/${id}?scope=${scope}`;
     for (let turn = 0; turn < 2; turn += 1)
       t.is((await sue.send('DELETE', path, undefined, { 'idempotency-key': 'delete' })).status, 200);

@@ -1,5 +1,5 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import { eachOf } from '@agent-workflow/kit/each';
+import { eachOf, groupsOf } from '@agent-workflow/kit/each';
 import { badRequest, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { idFrom, newId } from '@agent-workflow/kit/ids';
 import { mayUse, type Knowledge, type KnowledgeAction } from '@agent-workflow/protos/knowledge';
@@ -74,12 +74,15 @@ export function bindMemory(memory: Memory, run: MemoryOfRun): BoundMemory {
 
     storeAll: async (items) => {
       if (!Array.isArray(items)) throw badRequest('memory.storeAll takes a list of memories');
+      const memories = items as readonly NewMemory[];
       const outcomes: MemoryOutcome[] = [];
-      await eachOf([...items.entries()], storedAtOnce, async ([index, item]) => {
-        outcomes[index] = await store(item as NewMemory).then(
-          (id) => ({ id }),
-          (error: unknown) => outcomeOf(error, signal),
-        );
+      // Of two of one key the later one stays.
+      await eachOf(groupsOf(memories, nameOfKeyed), storedAtOnce, async (indexes) => {
+        for (const index of indexes)
+          outcomes[index] = await store(memories[index] as NewMemory).then(
+            (id) => ({ id }),
+            (error: unknown) => outcomeOf(error, signal),
+          );
       });
       return outcomes;
     },
@@ -172,6 +175,10 @@ function listOf(scopes: unknown): readonly unknown[] {
   if (Array.isArray(scopes) && scopes.length > 0) return scopes;
   throw badRequest('scopes of memory.search must be a list of scopes');
 }
+
+/** What the key of a memory names; `undefined` for one without. Agents' code need not be type-checked. */
+const nameOfKeyed = (memory: Partial<NewMemory> | null | undefined): string | undefined =>
+  memory?.key === undefined ? undefined : JSON.stringify([memory.scope, memory.key]);
 
 /** What a memory was refused for. @throws the error when the call was given up, or the service is away: that is no matter of the memory. */
 function outcomeOf(error: unknown, signal: AbortSignal): { readonly error: Error } {

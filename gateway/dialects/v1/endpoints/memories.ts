@@ -1,4 +1,4 @@
-import { eachOf } from '@agent-workflow/kit/each';
+import { eachOf, groupsOf } from '@agent-workflow/kit/each';
 import { canBeRetried } from '@agent-workflow/kit/errors';
 import { userIdOf } from '@agent-workflow/kit/ids';
 import type { KnowledgeAction } from '@agent-workflow/protos/knowledge';
@@ -152,7 +152,7 @@ export const storeMemories = endpoint({
   handle: async (request, services) => {
     const { memories } = request.input;
     const replies: string[] = [];
-    await eachOf([...memories.entries()], storedAtOnce, async ([index, input]) => {
+    const store = async (index: number, input: StoreMemory): Promise<void> => {
       const newId = (what: string): string => request.newId(`${String(index)} ${what}`);
       try {
         replies[index] = jsonObject(await storeOne({ ...request, newId }, input, services));
@@ -160,6 +160,13 @@ export const storeMemories = endpoint({
         if (request.idempotency.onceKey !== undefined && canBeRetried(thrown)) throw thrown;
         replies[index] = JSON.stringify({ error: partRefusal(thrown, ['memories', index]) });
       }
+    };
+    // Of two of one key the later one stays.
+    const groups = groupsOf(memories, ({ key, scope }) =>
+      key === undefined ? undefined : JSON.stringify([scope, key]),
+    );
+    await eachOf(groups, storedAtOnce, async (indexes) => {
+      for (const index of indexes) await store(index, memories[index] as StoreMemory);
     });
     return jsonObject({ memories: `[${replies.join(',')}]` });
   },

@@ -1,4 +1,4 @@
-import { eachOf } from '@agent-workflow/kit/each';
+import { eachOf, groupsOf } from '@agent-workflow/kit/each';
 import { canBeRetried, isServiceError, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
@@ -124,22 +124,15 @@ export const createRuns = endpoint({
         replies[index] = { error: partRefusal(thrown, ['runs', index]) };
       }
     };
-    await eachOf(byThread(runs), acceptedAtOnce, async (indexes) => {
+    const threads = groupsOf(runs, ({ config: own }) =>
+      own?.thread_id === undefined ? undefined : idText(own.thread_id),
+    );
+    await eachOf(threads, acceptedAtOnce, async (indexes) => {
       for (const index of indexes) await accept(index);
     });
     return JSON.stringify({ runs: replies });
   },
 });
-
-/** The indexes of the runs of each thread, in their order. A run that names no thread has one of its own. */
-function byThread(runs: RunBatchInput['runs']): readonly (readonly number[])[] {
-  const threads = new Map<string | number, number[]>();
-  for (const [index, { config }] of runs.entries()) {
-    const thread = config?.thread_id === undefined ? index : idText(config.thread_id);
-    threads.set(thread, [...(threads.get(thread) ?? []), index]);
-  }
-  return [...threads.values()];
-}
 
 export const getRun = endpoint({
   name: 'getRun',

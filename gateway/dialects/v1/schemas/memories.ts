@@ -234,7 +234,7 @@ const MemoryResult = objectOf('MemoryResult', 'A memory.', {
   vector: Type.Array(Type.Number({ description: 'One number of the vector' }), {
     description: 'The embedding of the content, of length 1',
   }),
-  user_id: text('The id of the owner; `""` for the anonymous one'),
+  user_id: text('The id of the owner; `""` for the anonymous one, and of what is shared'),
   thread_id: text('The thread with which it is deleted; `""` without one'),
   timestamp: time('The time of what it describes; without one, when it was stored or updated last'),
   expires_at: Type.Optional(time('From when on it is found by nothing, and removed')),
