@@ -162,6 +162,8 @@ export interface StartRequest {
   readonly knowledgeJson?: Uint8Array;
   /** Who brings the answers of `resume_json`. Absent: nobody is named. */
   readonly answering?: Answering;
+  /** The principal who sends the request, where that is not the owner: the thread is shared. Questions that leave out the owner leave this one out, too. */
+  readonly sender?: string;
 }
 
 /** As AnswerQuestionRequest. */

@@ -1145,7 +1145,8 @@ export interface Question {
   /** What was asked, and what counts after the deadline: JSON. */
   readonly valueJson: Uint8Array;
   readonly defaultJson?: Uint8Array;
-  readonly threadTitle?: string;
+  /** The principal who sent the request of the run that asks, where that is not the owner of its thread. */
+  readonly sender?: string;
   /** Whether it is not open any more, or a run holds its thread: then only owner, thread and interrupt id are known. */
   readonly isClosed?: boolean;
 }
@@ -1163,6 +1164,8 @@ export interface ListQuestionsRequest {
 export interface ListQuestionsReply {
   readonly questions: readonly Question[];
   readonly cursor?: string;
+  /** Whether there are more than were read, or than are listed of one owner. */
+  readonly atLeast?: boolean;
 }
 
 export interface GetRunRequest {

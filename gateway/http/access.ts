@@ -5,6 +5,7 @@ import type { Context, Principal } from './context.ts';
 export interface Access {
   readonly resource:
     | 'graph'
+    | 'questions'
     | 'checkpointer'
     | 'store'
     | 'files'

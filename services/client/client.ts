@@ -3,6 +3,7 @@ import { assistantsOf } from './assistants.ts';
 import { filesOf } from './files.ts';
 import { graphOf } from './graph.ts';
 import { memoriesOf } from './memories.ts';
+import { questionsOf } from './questions.ts';
 import { runsOf } from './runs.ts';
 import { schedulesOf } from './schedules.ts';
 import { sharesOf } from './shares.ts';
@@ -63,6 +64,7 @@ export function createClient(clientOptions: ClientOptions) {
     ...graphOf(connection),
     agents: agentsOf(connection),
     assistants: assistantsOf(connection),
+    questions: questionsOf(connection),
     runs: runsOf(connection),
     schedules: schedulesOf(connection),
     shares: sharesOf(connection),

@@ -13,6 +13,7 @@ export type * from './shapes/json.ts';
 export type * from './shapes/lists.ts';
 export type * from './shapes/memories.ts';
 export type * from './shapes/messages.ts';
+export type * from './shapes/questions.ts';
 export type * from './shapes/results.ts';
 export type * from './shapes/runs.ts';
 export type * from './shapes/schedules.ts';

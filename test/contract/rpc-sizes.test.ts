@@ -168,6 +168,7 @@ const start: Whole<StartRequest> = {
     priority: 9,
     webhookJson: 'x'.repeat(sizes.webhookTarget),
     answering: { by: name, client: id, mayAnswer: [id] },
+    sender: name,
   },
 };
 

@@ -245,3 +245,41 @@ test('an answer is one of the questions that are listed by age, deadline and age
   await service.refused(t, boris.send('GET', '/v1/questions?cursor=x'), 422, 'VALIDATION_ERROR');
   await service.data(t, 'listQuestions', boris.send('GET', '/v1/questions'));
 });
+
+test('an admin finds every question, one to a role that nobody has too, and reads what is asked where that is noted', async (t) => {
+  const root = as('root', 'root');
+  const asked = await pose(as('ada'), { to: ['managr'], notOwner: true });
+  const [found] = (await questionsOf(root)).filter(({ thread_id: id }) => id === asked.thread);
+  t.like(found, { to: ['managr'], value: null, masked: true });
+  t.deepEqual(
+    (await questionsOf(as('boris', 'manager'))).filter(({ thread_id: id }) => id === asked.thread),
+    [],
+  );
+  t.is((await answer(root, asked)).status, 200);
+  t.is((await outcome(as('ada'), asked)).text, 'answer true by root (v1)');
+});
+
+test('who has sent the request of the run that asks is left out as its owner is', async (t) => {
+  const ada = as('ada');
+  const boris = as('boris', 'manager');
+  const first = await pose(ada, { to: ['manager'] });
+  await answer(boris, first);
+  await outcome(ada, first);
+  const made = await ada.send('POST', `/v1/threads/${first.thread}/shares`, {
+    to: { user: 'boris' },
+    rights: ['read', 'write'],
+  });
+  t.true(made.status < 300, JSON.stringify(made.body));
+  const { share_id: share } = made.body.data as { readonly share_id: string };
+  const body = { messages: [user('{"to":["manager"],"notOwner":true}')] };
+  const { status, body: reply } = await boris.send('POST', `/v1/shared/${share}/invoke`, body);
+  t.is(status, 200, JSON.stringify(reply));
+  const [found] = (await questionsOf(as('clara', 'manager'))).filter(({ thread_id: id }) => id === first.thread);
+  const asked = { questionId: found?.question_id ?? '' };
+  t.deepEqual(
+    (await questionsOf(boris)).filter(({ thread_id: id }) => id === first.thread),
+    [],
+  );
+  await service.refused(t, answer(boris, asked), 404, 'RESOURCE_NOT_FOUND');
+  t.is((await answer(as('clara', 'manager'), asked)).status, 200);
+});

@@ -327,6 +327,7 @@ test("the client's types of lists have the fields by which the service goes on w
     listMemories: true satisfies Has<Client['memories']['list'], 'has_more'>,
     listMessages: true satisfies Has<Client['threads']['messages'], 'has_more'>,
     listOwnRuns: true satisfies Has<Client['runs']['list'], 'has_more'>,
+    listQuestions: true satisfies Has<Client['questions']['list'], 'has_more'>,
     listRunSteps: true satisfies Has<Client['runs']['steps'], 'has_more'>,
     listRuns: true satisfies Has<Client['threads']['runs'], 'has_more'>,
     listSchedules: true satisfies Has<Client['schedules']['list'], 'has_more'>,

@@ -4,7 +4,7 @@ import type { Answering } from '@agent-workflow/protos/execution';
 import { questionOfOthers } from '@agent-workflow/protos/refusals';
 import type { Question } from '@agent-workflow/protos/threads';
 import { decide } from '../../access/decide.ts';
-import { levels, type AccessRules } from '../../access/rules.ts';
+import type { AccessRules } from '../../access/rules.ts';
 import type { EndpointRequest } from '../../http/endpoint.ts';
 
 /** Who answers: what the record notes of them. */
@@ -20,13 +20,18 @@ export const answererOf = ({
 /** The id of a principal, as people know it; of callers who do not sign in, that of their owner. */
 export const principalOf = (owner: string): string => userIdOf(owner) ?? owner;
 
-/** Whether the caller may answer a question that is not to the owner alone. */
+type Caller = Pick<EndpointRequest, 'owner' | 'sender' | 'roles'>;
+
+/**
+ * Whether the caller may answer a question that is not to the owner alone. Who has sent the request of the run that asks counts as its owner.
+ */
 export const mayAnswer = (
   access: AccessRules,
-  { owner, sender = owner, roles }: Pick<EndpointRequest, 'owner' | 'sender' | 'roles'>,
-  { agent, node, to, notOwner, owner: askedFor, isClosed = false }: Question,
+  { owner, sender = owner, roles }: Caller,
+  { agent, node, to, notOwner, owner: askedFor, sender: askedBy, isClosed = false }: Question,
 ): boolean =>
   !isClosed &&
+  !(notOwner && askedBy === sender) &&
   decide(
     access,
     { owner: sender, ...(roles && { roles }) },
@@ -34,12 +39,16 @@ export const mayAnswer = (
   );
 
 /** The names under which a question may be addressed to the caller: of their roles, the levels of these, and everybody's. */
-export function addressesOf({ roles: known, signsIn }: AccessRules, roles: readonly string[] = []): readonly string[] {
-  const held = roles.flatMap((name) => known.get(name)?.is ?? []);
-  // An admin stands for every role, and so does every caller where nobody signs in.
-  const names = held.includes('admin') || !signsIn ? [...known.keys(), ...levels] : [...roles, ...held];
-  return [...new Set(['*', 'user', ...names])];
-}
+export const addressesOf = ({ roles: known }: AccessRules, roles: readonly string[] = []): readonly string[] => [
+  ...new Set(['*', 'user', ...roles, ...roles.flatMap((name) => known.get(name)?.is ?? [])]),
+];
+
+/** In place of a role: every question. */
+export const everyQuestion = ':all';
+
+/** Whether the caller finds every question: an admin, and everybody where nobody signs in. */
+export const findsAll = ({ roles: known, signsIn }: AccessRules, roles: readonly string[] = []): boolean =>
+  !signsIn || roles.some((name) => known.get(name)?.is === 'admin');
 
 /** The id of the question of others because of which the record has refused a run; `undefined` for any other error. */
 export function refusedQuestion(error: unknown): string | undefined {

@@ -94,6 +94,7 @@ export async function toStartRequest(
   const context = assistant ? { ...assistant.context, ...input.context } : input.context;
   return {
     owner,
+    ...(sender !== owner && { sender }),
     requestId,
     runId: newId('run'),
     runIdIsNew: idempotency.onceKey === undefined,

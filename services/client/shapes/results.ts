@@ -10,6 +10,12 @@ export interface Interrupt {
   readonly deadline?: string;
   /** The answer that counts then. */
   readonly default?: Json;
+  /** The roles whose callers answer it (`questions`); absent: the owner of the thread does. */
+  readonly to?: readonly string[];
+  /** Whether the owner may not answer it. */
+  readonly not_owner?: boolean;
+  /** How many callers must give the same answer; absent: one. */
+  readonly quorum?: number;
 }
 
 export type EndStatus = 'interrupted' | 'completed' | 'failed' | 'stopped';

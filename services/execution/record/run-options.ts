@@ -29,6 +29,8 @@ export interface RunOptions {
   readonly differ?: readonly string[];
   /** Who gave the answers. Absent for defaults. */
   readonly answeredBy?: readonly Answerer[];
+  /** The principal who sent its request, where that is not the owner of its thread. Runs that go on from it keep it. */
+  readonly sender?: string;
   /** Where the run stops until its caller lets it go on. Absent: nowhere. */
   readonly breakpoints?: Breakpoints;
   /** What the run may do in scopes of memories; absent: nothing beside what is its owner's and its agent's. */
@@ -117,6 +119,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   if (streamsSubgraphs) text += ',"streamsSubgraphs":true';
   if (accepted) text += `,"accepted":${JSON.stringify(accepted)}`;
   if (request.goesOn === true) text += ',"goesOn":true';
+  if (request.sender !== undefined) text += `,"sender":${JSON.stringify(request.sender)}`;
   const rest = Buffer.from(`${text}}`);
   return parts.length === 0 ? rest : Buffer.concat([...parts, rest]);
 }

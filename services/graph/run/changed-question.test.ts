@@ -6,6 +6,7 @@ import { send } from '../build/send.ts';
 import { tool, toolNode } from '../build/tool.ts';
 import { field } from '../state/field.ts';
 import { user, walk, type Walked } from '../testing.ts';
+import type { InterruptOptions } from '../build/context.ts';
 import { interrupt } from './interrupt.ts';
 
 const fields = {
@@ -186,4 +187,33 @@ test('a branch and a node of a sub-graph see their base, and what they ask is co
     walked = await walk(graph, { from: walked, answers: { [id]: value } });
   }
   t.deepEqual(walked.state.values['done'], ['Send 1? 1', 'Send 2? 2', 'Send?', 'inner', 'beside']);
+});
+
+const whom: readonly (readonly [title: string, first: InterruptOptions, then: InterruptOptions])[] = [
+  ['to the owner before', {}, { to: ['manager'], notOwner: true }],
+  ['to the owner before, with the same key', { key: 'refund' }, { key: 'refund', to: ['manager'] }],
+  ['to other roles before', { to: ['clerk'] }, { to: ['director'] }],
+  ['to fewer callers before', { to: ['clerk'] }, { to: ['clerk'], quorum: 3 }],
+  ['to the owner, too, before', { to: ['clerk'] }, { to: ['clerk'], notOwner: true }],
+  ['to roles before, and to the owner now', { to: ['clerk'] }, {}],
+];
+
+for (const [title, first, then] of whom)
+  test(`an answer to a question that was ${title} is none to the one that is asked now`, async (t) => {
+    let options = first;
+    const graph = one(() => ({ done: [interrupt('Refund?', options)] }));
+    const asked = await walk(graph);
+    options = then;
+    const again = await walk(graph, { from: asked, answer: true });
+    t.is(again.ended, 'waiting');
+    t.not(again.interrupts[0]?.id, asked.interrupts[0]?.id);
+    t.deepEqual((await walk(graph, { from: again, answer: 'yes' })).state.values['done'], ['yes']);
+  });
+
+test('the order of the roles changes no question', async (t) => {
+  let to = ['a', 'b'];
+  const graph = one(() => ({ done: [interrupt('Refund?', { to })] }));
+  const asked = await walk(graph);
+  to = ['b', 'a'];
+  t.deepEqual((await walk(graph, { from: asked, answer: true })).state.values['done'], [true]);
 });

@@ -1,6 +1,7 @@
 import { idFrom } from '@agent-workflow/kit/ids';
 import type { Answerer } from '@agent-workflow/protos/answerer';
 import type { InterruptOptions } from '../build/context.ts';
+import { readAddressed } from '../state/addressed.ts';
 import { nameOf } from '../state/name-of.ts';
 import { refuseUnknown, requireObject } from '../state/refuse-unknown.ts';
 
@@ -42,17 +43,22 @@ const optionNames: Readonly<Record<keyof InterruptOptions, true>> = {
 };
 const longestKey = 256;
 
-/** The hash of a question. `value` is plain JSON. @throws Error when the options are none. */
+/**
+ * The hash of a question. `value` is plain JSON. Who may answer is a part of it: an answer of the owner is none in the place of others, nor one of some roles
+ * in that of others. @throws Error when the options are none.
+ */
 export function hashOf(value: unknown, options: InterruptOptions = {}): string {
   requireObject('what interrupt() is given after the question', options);
   refuseUnknown('what interrupt() is given', '', options, optionNames);
   const { key } = options;
-  if (key === undefined) return hash(`value ${canonical(value)}`);
+  const { to, ...more } = readAddressed(options);
+  const whom = to ? `${canonical([to.toSorted(), more])} ` : '';
+  if (key === undefined) return hash(`${whom}value ${canonical(value)}`);
   if (typeof key !== 'string' || key === '' || key.length > longestKey)
     throw new TypeError(
       `the key of interrupt() must be a text of 1 to ${String(longestKey)} characters, not ${typeof key === 'string' ? `one of ${String(key.length)}` : nameOf(key)}`,
     );
-  return hash(`key ${key}`);
+  return hash(`${whom}key ${key}`);
 }
 
 const hash = (text: string): string => idFrom(text, 'question');

@@ -33,7 +33,7 @@ export function createMessageCalls({ store, changing, texts, references, now }: 
     const broken = await findBroken({ store, texts }, key, await liveHead(store, key));
     const messages = [...broken.callers, ...broken.answers];
     return replyOnRequest({ key, reads: { messages }, method: 'fixThread', request }, (snapshot) =>
-      decideFix(key.threadId, broken, snapshot, now()),
+      decideFix(key, broken, snapshot, now()),
     );
   };
 

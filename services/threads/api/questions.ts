@@ -4,13 +4,14 @@ import { notFound } from '@agent-workflow/kit/errors';
 import { pageBytes } from '@agent-workflow/kit/pages';
 import type { ListQuestionsRequest, Question, QuestionCalls } from '@agent-workflow/protos/threads';
 import type { ThreadReads } from '../ports/reads.ts';
-import type { AddressedQuestion, Head, ThreadKey } from '../ports/record.ts';
+import type { AddressedQuestion, Head, RunRecord, ThreadKey } from '../ports/record.ts';
 import type { ResourceKey, ResourceRecords } from '../ports/resources.ts';
 import { isAnswerable, questionIdOf } from '../record/addressed.ts';
 import { agentOf } from '../record/head.ts';
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import { fromQuestions, toJson } from '../record/json.ts';
+import { fromJson, fromQuestions, toJson } from '../record/json.ts';
 import {
+  entriesOf,
   fromEntry,
   ofDays,
   ofPlace,
@@ -26,9 +27,15 @@ interface QuestionCallsOptions {
   readonly now: () => number;
 }
 
-/** The most questions that one list orders, and the most days of one role that it reads. */
+/** The most questions that one list orders, of those the most of one owner, the most entries that it reads for them, and the most days of one role. */
 const mostListed = 10_000;
+const mostOfOwner = 500;
+const mostRead = 30_000;
 const mostDays = 400;
+/** Days that are read together. */
+const daysAtOnce = 8;
+/** An entry that is younger may stand before its question is on record, in milliseconds. */
+const youngMs = 10 * 60_000;
 /** Questions that are read together. */
 const atOnce = 16;
 /** So many stale entries, for each that it may show, are passed by one page. */
@@ -46,38 +53,58 @@ export function createQuestionCalls({ store, now }: QuestionCallsOptions): Quest
     return marks.map(({ id }) => ({ ...fromEntry(id), keys: [{ ...of, id }] }));
   };
 
-  /** The entries of the roles, the newest days first, each question once. */
-  const entriesOf = async (roles: readonly string[]): Promise<readonly Found[]> => {
+  /** The entries of the roles, the newest days first, each question once, and whether there are more. */
+  const listed = async (
+    roles: readonly string[],
+    isMeant: (entry: QuestionEntry) => boolean,
+  ): Promise<{ readonly entries: readonly Found[]; readonly atLeast: boolean }> => {
     const found = new Map<string, Found>();
+    const ofOwners = new Map<string, number>();
+    let left = mostRead;
+    let atLeast = false;
+    const add = (one: Found): void => {
+      const known = found.get(one.questionId);
+      const ofOwner = ofOwners.get(one.ownerHash) ?? 0;
+      if (known) found.set(one.questionId, { ...known, keys: [...known.keys, ...one.keys] });
+      else if (found.size >= mostListed || ofOwner >= mostOfOwner) atLeast = true;
+      else {
+        found.set(one.questionId, one);
+        ofOwners.set(one.ownerHash, ofOwner + 1);
+      }
+    };
     for (const role of new Set(roles)) {
-      for (const { id: day } of await store.listResourceMarks(ofDays(role), { limit: mostDays })) {
-        for (const one of await entriesOfDay(role, day, mostListed - found.size)) {
-          const known = found.get(one.questionId);
-          found.set(one.questionId, known ? { ...known, keys: [...known.keys, ...one.keys] } : one);
-        }
-        if (found.size >= mostListed) return [...found.values()];
+      const days = (await store.listResourceMarks(ofDays(role), { limit: mostDays })).map(({ id }) => id);
+      for (let from = 0; from < days.length; from += daysAtOnce) {
+        if (left === 0) return { entries: [...found.values()], atLeast: true };
+        const limit = Math.min(left, mostListed);
+        const some = days.slice(from, from + daysAtOnce);
+        const all = (await Promise.all(some.map((day) => entriesOfDay(role, day, limit)))).flat();
+        if (all.length > left) atLeast = true;
+        left = Math.max(0, left - all.length);
+        all.filter(isMeant).forEach(add);
       }
     }
-    return [...found.values()];
+    return { entries: [...found.values()], atLeast };
   };
 
   const read = async (questionId: string): Promise<Question | 'hidden' | undefined> => {
     const row = await store.getResource(ofPlace(questionId));
-    return row && readQuestion(store, readPlace(row.json));
+    const place = row && readPlace(row.json);
+    return place && readQuestion(store, place);
   };
 
-  /** The question of an entry. An entry of none is removed. */
-  const checked = async ({ questionId, keys }: Found): Promise<Question | undefined> => {
+  /** The question of an entry. An entry of none is removed, unless it is so young that its question may be about to come. */
+  const checked = async ({ questionId, keys, askedAt }: Found): Promise<Question | undefined> => {
     const question = await read(questionId);
-    if (question === undefined) for (const key of keys) await store.deleteResource(key, 1);
+    if (question === undefined && now() - askedAt > youngMs) for (const key of keys) await store.deleteResource(key, 1);
     return question === 'hidden' ? undefined : question;
   };
 
   return {
     getQuestion: async ({ questionId }) => {
       const row = await store.getResource(ofPlace(questionId));
-      if (!row) throw notFound(`question "${questionId}" does not exist`);
-      const place = readPlace(row.json);
+      const place = row && readPlace(row.json);
+      if (!place) throw notFound(`question "${questionId}" does not exist`);
       const question = await readQuestion(store, place);
       return question === undefined || question === 'hidden' ? closedAt(questionId, place) : question;
     },
@@ -87,8 +114,9 @@ export function createQuestionCalls({ store, now }: QuestionCallsOptions): Quest
       const { toCursor, fromCursor } = questionsCursors(request);
       const after = cursor === undefined ? undefined : fromCursor(cursor);
       const markOf = (entry: QuestionEntry): Mark => ({ time: timeOf(request, entry), text: entry.questionId });
-      const entries = (await entriesOf(roles))
-        .filter((entry) => agent === undefined || entry.agent === agent)
+      const known = await listed(roles, (entry) => agent === undefined || entry.agent === agent);
+      const whole = known.atLeast ? { atLeast: true } : {};
+      const entries = known.entries
         .filter((entry) => after === undefined || compare(markOf(entry), after) > 0)
         .toSorted((a, b) => compare(markOf(a), markOf(b)));
       const questions: Question[] = [];
@@ -105,12 +133,12 @@ export function createQuestionCalls({ store, now }: QuestionCallsOptions): Quest
           left -= question ? bytesOf(question) : 0;
           const isFull = question && (questions.length === limit || (questions.length > 0 && left < 0));
           if (isFull || from >= limit * stalePerShown + atOnce)
-            return { questions, ...(last && { cursor: toCursor(markOf(last)) }) };
+            return { questions, ...whole, ...(last && { cursor: toCursor(markOf(last)) }) };
           if (question) questions.push(question);
           last = entry;
         }
       }
-      return { questions };
+      return { questions, ...whole };
     },
   };
 }
@@ -156,37 +184,42 @@ async function readQuestion(store: ThreadReads, place: QuestionPlace): Promise<Q
   if (!isAnswerable(head, place.id)) return head.activeRun === undefined ? undefined : 'hidden';
   const asking = await store.getRun(place.owner, head.interruptedRun ?? '');
   const shown = fromQuestions(asking?.end?.interruptsJson).find(({ id }) => id === place.id);
-  return (
-    asking &&
-    shown &&
-    toQuestion(place, { head, addressed, runId: asking.runId, shown, counts: asking.wakeAt !== undefined })
-  );
+  return asking && shown && toQuestion(place, { head, addressed, asking, shown });
 }
 
 interface Asked {
   readonly head: Head;
   readonly addressed: AddressedQuestion;
-  readonly runId: string;
+  readonly asking: RunRecord;
   readonly shown: ReturnType<typeof fromQuestions>[number];
-  /** Whether its deadline counts. */
-  readonly counts: boolean;
 }
 
-function toQuestion(key: ThreadKey, { head, addressed, runId, shown, counts }: Asked): Question {
+function toQuestion(key: ThreadKey, { head, addressed, asking, shown }: Asked): Question {
+  const { runId } = asking;
+  const sender = senderOf(asking);
+  // While its deadline counts.
+  const counts = asking.wakeAt !== undefined;
   const { id, to, notOwner = false, quorum = 1, askedAt, deadline, given } = addressed;
   const { node } = shown as { readonly node?: unknown };
   return {
     ...{ questionId: questionIdOf(key, id), owner: key.owner, threadId: key.threadId, runId, interruptId: id },
     ...{ agent: agentOf(head) ?? defaultAgent, node: typeof node === 'string' ? node : '' },
     ...{ to, notOwner, quorum, answeredBy: given?.by.map(({ by }) => by) ?? [], askedAt },
+    ...(sender !== undefined && { sender }),
     valueJson: toJson(shown.value ?? null),
     ...(deadline !== undefined && counts && { deadline }),
     ...(counts && 'default' in shown && { defaultJson: toJson(shown.default) }),
-    ...(head.title !== undefined && { threadTitle: head.title }),
   };
 }
 
-/** Removes the places of questions that are not open any more, with their entries, and looks at the others again in a day. */
+/** Who has sent the request of a run, where that is not the owner of its thread. */
+function senderOf({ options }: RunRecord): string | undefined {
+  if (!Buffer.from(options.buffer, options.byteOffset, options.byteLength).includes('"sender":')) return undefined;
+  const { sender } = fromJson(options) as { readonly sender?: unknown };
+  return typeof sender === 'string' ? sender : undefined;
+}
+
+/** Removes the places of questions that are not open any more, with their entries; of the others makes those that lack, and looks at them again in a day. */
 export async function sweepQuestions(
   store: ThreadReads & ResourceRecords,
   now: number,
@@ -198,13 +231,24 @@ export async function sweepQuestions(
     const row = await store.getResource(key);
     if (row?.version !== version) continue;
     const place = readPlace(row.json);
-    if ((await readQuestion(store, place)) !== undefined) {
-      const [next, attempt] = [version + 1, questionIdOf(place, `${place.id}/${String(version)}`)];
-      await store.putResource({ ...key, version: next, at: now, json: row.json, attempt, dueAt: now + sweptAfterMs });
+    const head = place && (await store.getHead(place));
+    const question = head?.deleting === false ? head.addressed?.find((one) => one.id === place?.id) : undefined;
+    if (!place || !head || !question) {
+      for (const role of place?.to ?? [])
+        await store.deleteResource({ ...ofRole(role, place?.day ?? ''), id: place?.entry ?? '' }, 1);
+      await store.deleteResource(key, version);
       continue;
     }
-    for (const role of place.to) await store.deleteResource({ ...ofRole(role, place.day), id: place.entry }, 1);
-    await store.deleteResource(key, version);
+    for (const write of entriesOf(place, head, question)) if (write.id !== id) await store.putResource(write);
+    const attempt = questionIdOf(place, `${place.id}/${String(version)}`);
+    await store.putResource({
+      ...key,
+      version: version + 1,
+      at: now,
+      json: row.json,
+      attempt,
+      dueAt: now + sweptAfterMs,
+    });
   }
   return due.length;
 }

@@ -9,6 +9,7 @@ import { withCheckpoint, refuseLargeChange } from '../history/undo.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import type { AddMessagesReply, AddMessagesRequest } from '@agent-workflow/protos/threads';
+import { refuseDropping } from '../record/addressed.ts';
 import { refuseMessages, refuseMetadata } from '../record/bounds.ts';
 import { placeMessages, withKnownData } from '../record/place.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
@@ -82,15 +83,16 @@ const hasLinks = ({ calls, answers }: Links): boolean => calls.length + answers.
  * @throws Conflict when the thread has changed since the search: a call may have been answered.
  */
 export function decideFix(
-  threadId: string,
+  key: ThreadKey,
   { callers, answers, version }: Broken,
   snapshot: Snapshot,
   now: number,
 ): Decision<number> {
-  const before = writableHead(snapshot, threadId);
+  const before = writableHead(snapshot, key.threadId);
   const deleted = [...callers, ...answers].flatMap((id) => snapshot.entries.get(id)?.position ?? []);
   if (deleted.length === 0) return { reply: 0 };
-  if (before.version !== version) throw versionConflict(threadId);
+  if (before.version !== version) throw versionConflict(key.threadId);
+  refuseDropping(key, before);
   const { progress } = before;
   // What a step held is no part of what was wrong.
   const held = heldMessages(progress) && progress ? { progress } : {};

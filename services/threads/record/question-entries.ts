@@ -12,6 +12,8 @@ import { fromJson, toJson } from './json.ts';
 // - owner `id:QUESTION`: where the question is. It is swept after a day, and stays while the question is open.
 // - owner `role:DAY:ROLE`: the questions of one role that were asked on one day. A day bounds the deleted rows that a list passes in Cassandra.
 // - owner `days:ROLE`: the days of a role.
+//
+// The role `:all` stands for every question: roles that nobody has are found there, too. No role has this name.
 
 /** Where a question is. */
 export interface QuestionPlace extends ThreadKey {
@@ -28,8 +30,13 @@ export interface QuestionEntry {
   readonly questionId: string;
   readonly askedAt: number;
   readonly deadline?: number;
+  /** Stands for the owner of its thread: of many questions of one owner a list shows a part. */
+  readonly ownerHash: string;
   readonly agent: string;
 }
+
+/** In place of a role: every question. */
+const allRoles = ':all';
 
 /** How long it takes until a place is swept, in milliseconds. */
 export const sweptAfterMs = 24 * 3_600_000;
@@ -49,18 +56,19 @@ const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 const digits = 13;
 const never = 'never';
 
-const toEntry = ({ questionId, askedAt, deadline, agent }: QuestionEntry): string =>
+const toEntry = ({ questionId, askedAt, deadline, ownerHash, agent }: QuestionEntry): string =>
   [
     String(askedAt).padStart(digits, '0'),
     deadline === undefined ? never : String(deadline).padStart(digits, '0'),
     questionId,
+    ownerHash,
     agent,
   ].join('/');
 
 export function fromEntry(entry: string): QuestionEntry {
-  const [askedAt, deadline = never, questionId = '', ...agent] = entry.split('/');
+  const [askedAt, deadline = never, questionId = '', ownerHash = '', ...agent] = entry.split('/');
   return {
-    ...{ questionId, askedAt: Number(askedAt), agent: agent.join('/') },
+    ...{ questionId, askedAt: Number(askedAt), ownerHash, agent: agent.join('/') },
     ...(deadline !== never && { deadline: Number(deadline) }),
   };
 }
@@ -70,14 +78,26 @@ const placeOf = (key: ThreadKey, { agent = defaultAgent }: Head, question: Addre
   const { id, to, askedAt, deadline } = question;
   const { owner, threadId } = key;
   const questionId = questionIdOf(key, id);
-  const entry = toEntry({ questionId, askedAt, agent, ...(deadline !== undefined && { deadline }) });
-  return { owner, threadId, id, to, entry, day: dayOf(askedAt) };
+  const ownerHash = idFrom(owner, 'owner of questions').slice(-12);
+  const entry = toEntry({ questionId, askedAt, ownerHash, agent, ...(deadline !== undefined && { deadline }) });
+  return { owner, threadId, id, to: [...to, allRoles], entry, day: dayOf(askedAt) };
 };
 
-export const readPlace = (json: Uint8Array): QuestionPlace => fromJson(json) as QuestionPlace;
+/** A place; `undefined` for what is none. */
+export function readPlace(json: Uint8Array): QuestionPlace | undefined {
+  try {
+    const place = fromJson(json) as Partial<QuestionPlace> | null;
+    const texts = [place?.owner, place?.threadId, place?.id, place?.entry, place?.day];
+    return Array.isArray(place?.to) && texts.every((text) => typeof text === 'string')
+      ? (place as QuestionPlace)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The writes by which a question is found. Made again they change nothing. */
-function entriesOf(key: ThreadKey, head: Head, question: AddressedQuestion): readonly ResourceWrite[] {
+export function entriesOf(key: ThreadKey, head: Head, question: AddressedQuestion): readonly ResourceWrite[] {
   const place = placeOf(key, head, question);
   const { entry, day, to } = place;
   const at = question.askedAt;

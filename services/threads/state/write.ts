@@ -41,7 +41,7 @@ export const answersIn = (messages: readonly MessageEntry[]): string[] =>
 
 /** The head after a direct write after which the thread waits for no answer any more: its next run begins anew. */
 export function settledHead(before: Head, now: number): Head {
-  const { interruptedRun: _, progress: _progress, ...head } = before;
+  const { interruptedRun: _, progress: _progress, addressed: _questions, ...head } = before;
   return { ...head, version: head.version + 1, updatedAt: now, openCalls: [], openInterrupts: [], next: [] };
 }
 
@@ -71,7 +71,7 @@ export function decideWriteState(
   const given = withKnownData(request.messages, snapshot.entries);
   const { messages, nextPosition } = placeMessages(given, head.nextPosition, snapshot.entries);
   const removedFromContext = leaving(request.removedFromContext ?? [], messages, snapshot.entries);
-  const { interruptedRun: _, progress: _progress, ...settled } = head;
+  const { interruptedRun: _, progress: _progress, addressed: _questions, ...settled } = head;
   const after: Head = {
     ...withoutCalls(request.settles ? { ...settled, next: [], openInterrupts: [] } : head, answersIn(request.messages)),
     version: head.version + 1,

@@ -18,7 +18,7 @@ import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { endOnDisconnect, laterRun, laterRuns, shownLater, statusOf, whenBegun } from './later-runs.ts';
 import { acceptNow, acceptOrdered, joinable, orderRun, placeOf, startsLater } from './ordered-run.ts';
-import { mayTouchAll, touchable } from './touched.ts';
+import { mayTouchAll, touchable } from '../../common/touched.ts';
 import { row } from './row.ts';
 import { wake } from '../live/wake.ts';
 import { requestsOf } from './run-request.ts';

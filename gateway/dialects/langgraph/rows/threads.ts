@@ -18,7 +18,7 @@ import * as schemas from '../schemas/threads.ts';
 import { row } from './row.ts';
 import { applyUpdates, readSupersteps } from './state-updates.ts';
 import { readValues } from './thread-values.ts';
-import { mayTouchAll } from './touched.ts';
+import { mayTouchAll } from '../../common/touched.ts';
 
 const read = { resource: 'checkpointer', action: 'read' } as const;
 const write = { resource: 'checkpointer', action: 'write' } as const;

@@ -2,29 +2,40 @@ import { userIdOf } from '@agent-workflow/kit/ids';
 import { isServiceError, notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { AnswerQuestionReply, Question } from '@agent-workflow/protos/threads';
+import type { Subject } from '../../../http/access.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { jsonObject, jsonText, textOrNull, timeText } from '../../../http/json.ts';
 import { boundedBytes } from '../../common/bounded.ts';
-import { addressesOf, answererOf, mayAnswer, principalOf } from '../../common/questions.ts';
+import { addressesOf, answererOf, everyQuestion, findsAll, mayAnswer, principalOf } from '../../common/questions.ts';
+import { mayTouchAll, touchable } from '../../common/touched.ts';
 import * as examples from '../examples/questions.ts';
 import { maxLimit } from '../schemas/common.ts';
 import { AnsweredQuestion, AnswerInput, QuestionList, QuestionParams, QuestionsQuery } from '../schemas/questions.ts';
 import { endpoint } from './common/endpoint.ts';
 import { nextPage } from './common/page.ts';
 
-/** A question as JSON text of a reply to this caller. */
+/** What the authorization backend is asked, also about each question. */
+const questionAccess = {
+  read: { resource: 'questions', action: 'read' },
+  answer: { resource: 'questions', action: 'answer' },
+} as const;
+
+const subjectOf = ({ agent, threadId }: Question): Subject => ({ agent, thread_id: threadId });
+
+/** A question as JSON text of a reply to this caller. Who finds it as an admin alone reads what is asked where that leaves a line of the audit. */
 const questionText =
-  (caller: string) =>
-  (question: Question): string =>
-    jsonObject({
+  (caller: string, addresses: ReadonlySet<string>) =>
+  (question: Question): string => {
+    const isMasked = !question.to.some((role) => addresses.has(role));
+    return jsonObject({
       question_id: JSON.stringify(question.questionId),
       asked_for: textOrNull(userIdOf(question.owner)),
       thread_id: JSON.stringify(question.threadId),
-      thread_title: textOrNull(question.threadTitle),
       run_id: JSON.stringify(question.runId),
       agent: JSON.stringify(question.agent),
       node: JSON.stringify(question.node),
-      value: jsonText(question.valueJson),
+      value: isMasked ? 'null' : jsonText(question.valueJson),
+      ...(isMasked && { masked: 'true' }),
       to: JSON.stringify(question.to),
       not_owner: String(question.notOwner),
       quorum: String(question.quorum),
@@ -32,8 +43,9 @@ const questionText =
       answered: String(question.answeredBy.includes(caller)),
       asked_at: timeText(question.askedAt),
       ...(question.deadline !== undefined && { deadline: timeText(question.deadline) }),
-      ...(question.defaultJson && { default: jsonText(question.defaultJson) }),
+      ...(question.defaultJson && !isMasked && { default: jsonText(question.defaultJson) }),
     });
+  };
 
 /** The open questions of all owners that the caller may answer. */
 export const listQuestions = endpoint({
@@ -41,18 +53,21 @@ export const listQuestions = endpoint({
   tag: 'questions',
   summary: 'List the questions of others that the caller may answer',
   description:
-    'The open questions of runs of all owners that are addressed to a role of the caller, in pages, of the newest 10,000 of them. Questions to the owner alone are in `GET /v1/inbox`. A page may hold fewer questions than `limit` although there are more: continue with `cursor`.',
+    'The open questions of runs of all owners that are addressed to a role of the caller, in pages, of the newest 10,000 of them and of the newest 500 of each owner: `at_least` says that there are more. An admin finds all, and those that are to none of their roles `masked`: `GET /v1/admin/questions` shows them. Questions to the owner alone are in `GET /v1/inbox`. A page may hold fewer questions than `limit` although there are more: continue with `cursor`.',
   example: examples.listQuestions,
   method: 'GET',
   path: '/v1/questions',
-  access: { resource: 'checkpointer', action: 'read' },
+  access: questionAccess.read,
   input: QuestionsQuery,
   reply: QuestionList,
-  handle: async ({ owner, roles, input, call }, { threads, access }) => {
+  handle: async (request, services) => {
+    const { owner, roles, input, call } = request;
+    const { threads, access } = services;
     const { agent, sort, limit, cursor: after } = input;
+    const addresses = addressesOf(access, roles);
     const page = await threads.listQuestions(
       {
-        roles: addressesOf(access, roles),
+        roles: findsAll(access, roles) ? [everyQuestion] : addresses,
         limit: Math.min(limit, maxLimit),
         ...(sort === 'deadline' && { byDeadline: true }),
         ...(agent !== undefined && { agent }),
@@ -60,11 +75,12 @@ export const listQuestions = endpoint({
       },
       call(),
     );
-    const caller = { owner, ...(roles && { roles }) };
-    const shown = page.questions
-      .filter((question) => mayAnswer(access, caller, question))
-      .map(questionText(principalOf(owner)));
-    return jsonObject({ questions: `[${shown.join(',')}]`, ...nextPage(page.cursor) });
+    const own = page.questions.filter((question) => mayAnswer(access, request, question));
+    const touched = await touchable(request, questionAccess.read, own, subjectOf, services);
+    const named = new Set(access.signsIn ? addresses : touched.flatMap(({ to }) => to));
+    const shown = touched.map(questionText(principalOf(owner), named));
+    const whole = page.atLeast ? { at_least: 'true' } : {};
+    return jsonObject({ questions: `[${shown.join(',')}]`, ...nextPage(page.cursor), ...whole });
   },
 });
 
@@ -78,11 +94,12 @@ export const answerQuestion = endpoint({
   example: examples.answerQuestion,
   method: 'POST',
   path: '/v1/questions/{question_id}/answer',
-  access: { resource: 'graph', action: 'invoke' },
+  access: questionAccess.answer,
   params: QuestionParams,
   input: AnswerInput,
   reply: AnsweredQuestion,
-  handle: async (request, { threads, execution, access }) => {
+  handle: async (request, services) => {
+    const { threads, execution, access } = services;
     const { params, input, requestId, newId, idempotency, call } = request;
     const { question_id: questionId } = params;
     if (input.answer === undefined) throw invalidAt(['body', 'answer'], 'is required', 'missing');
@@ -90,6 +107,7 @@ export const answerQuestion = endpoint({
     const question = await undefinedIfNotFound(threads.getQuestion({ questionId }, call()));
     const isOpen = question !== undefined && mayAnswer(access, request, question);
     if (!question || !(isOpen || question.isClosed)) throw noQuestion(questionId);
+    if (isOpen) await mayTouchAll(request, questionAccess.answer, [question], subjectOf, services);
     const { owner, threadId, interruptId } = question;
     const { by, client } = answererOf(request);
     const answer = { owner, threadId, interruptId, runId: newId('run'), requestId, by, client, answerJson };

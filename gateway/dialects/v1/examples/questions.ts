@@ -9,7 +9,6 @@ export const listQuestions: Example = {
         question_id: exampleIds.question,
         asked_for: 'ada',
         thread_id: exampleIds.thread,
-        thread_title: 'My kettle is broken',
         run_id: exampleIds.run,
         agent: 'refunds',
         node: 'approve',

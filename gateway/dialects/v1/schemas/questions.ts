@@ -41,11 +41,13 @@ const Question = objectOf('Question', 'An open question of a run that others tha
   question_id: text('The id under which it is answered'),
   asked_for: described(nullable(Type.String()), 'The owner of the run; `null` where nobody signs in'),
   thread_id: described(threadId, 'The thread of the run, which is its owner’s'),
-  thread_title: described(nullable(Type.String()), 'What the thread is called; `null` without a title'),
   run_id: described(runId, 'The run that asks'),
   agent: text('The agent that asks'),
   node: text('The node that asks'),
   value: described(Json, 'What is asked, in a form of its own'),
+  masked: Type.Optional(
+    flag('`true` where the caller finds it as an admin alone: `value` is `null` then; else absent'),
+  ),
   to: Type.Array(Type.String(), { description: 'The roles that it is addressed to' }),
   not_owner: flag('Whether the owner of the run may not answer'),
   quorum: Type.Integer({ minimum: 1, description: 'How many callers must give the same answer' }),
@@ -60,6 +62,7 @@ export const QuestionList = objectOf('QuestionList', 'A page of open questions.'
   questions: Type.Array(Question, { description: 'The questions' }),
   has_more: paged.has_more,
   cursor: paged.cursor,
+  at_least: Type.Optional(flag('`true` when there are more than 10,000, or more than 500 of one owner; else absent')),
 });
 
 export const AnswerInput = objectOf('AnswerInput', 'An answer to a question, and nothing beside it.', {

@@ -28,8 +28,9 @@ const maxLegend = 1000;
 
 /** A question of an agent: what is asked, with which facts, until when, and the buttons or the fields of its answer. */
 export function QuestionCard({ question, answer, errors, mayStayOpen, isBusy, ...on }: QuestionCardProps) {
-  const { node, text, form } = question;
-  const decisions = decisionsOf(question);
+  const { node, text, form, to } = question;
+  const isOpenHere = to === undefined && !answer.isLeftOpen;
+  const decisions = to === undefined ? decisionsOf(question) : undefined;
   const isLong = text !== undefined && text.length > maxLegend;
   const typed = form && { ...form, fields: form.fields.filter(({ name }) => name !== decisions?.field) };
   const approving = decisions?.choices.find(({ kind }) => kind === 'approve');
@@ -45,14 +46,15 @@ export function QuestionCard({ question, answer, errors, mayStayOpen, isBusy, ..
       <Deadline question={question} />
       {isLong && <Plain text={text} />}
       <Asked question={question} />
-      {!answer.isLeftOpen && typed && typed.fields.length > 0 && (
+      {to !== undefined && <p class="hint">{`Waits for an answer of ${to.join(' or ')}.`}</p>}
+      {isOpenHere && typed && typed.fields.length > 0 && (
         <SchemaFields
           {...{ form: typed, errors }}
           texts={answer.texts}
           onChange={(texts) => on.onAnswer({ ...answer, texts })}
         />
       )}
-      {!answer.isLeftOpen && !form && <FreeAnswer {...{ answer, errors, node }} onAnswer={on.onAnswer} />}
+      {isOpenHere && !form && <FreeAnswer {...{ answer, errors, node }} onAnswer={on.onAnswer} />}
       {decisions && (
         <div class="decisions">
           {decisions.choices.map((choice) => (

@@ -60,7 +60,7 @@ export function QuestionForm({ questions, answers, send }: QuestionFormProps) {
     const { texts, ...rest } = answerOf(question);
     return sendThese([[question, { ...rest, texts: { ...texts, [field]: choice.json } }]], choice);
   };
-  const typed = questions.filter((each) => decisionsOf(each) === undefined);
+  const typed = questions.filter((each) => each.to === undefined && decisionsOf(each) === undefined);
   const given = typed.map((each) => [each, answerOf(each)] as const).filter(([, answer]) => !answer.isLeftOpen);
   return (
     <form

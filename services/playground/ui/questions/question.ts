@@ -15,16 +15,19 @@ export interface Question {
   readonly deadline?: string;
   /** What the run goes on with then; absent where the node learns that nobody answered. */
   readonly fallback?: unknown;
+  /** The roles that answer it; absent where it is answered here. */
+  readonly to?: readonly string[];
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Reads a question: words under a common name, a JSON Schema of the answer or a list of choices if there is one. */
-export function questionOf({ id, node, value, deadline, ...more }: Interrupt): Question {
+export function questionOf({ id, node, value, deadline, to, ...more }: Interrupt): Question {
   const ends = {
     ...(deadline !== undefined && { deadline }),
     ...(more.default !== undefined && { fallback: more.default }),
+    ...(to !== undefined && { to }),
   };
   if (!isObject(value)) return { id, node, text: typeof value === 'string' ? value : JSON.stringify(value), ...ends };
   const named = ['question', 'message', 'prompt', 'text', 'title'].find((name) => typeof value[name] === 'string');

@@ -9,7 +9,7 @@ import type { Waiting } from './waiting.ts';
 /** Threads whose questions are answered, or about to be: they are not listed while the service may still list them. */
 const answered = signal<ReadonlySet<string>>(new Set());
 
-const keyOf = ({ threadId, runId }: Waiting): string => JSON.stringify([threadId, runId]);
+const keyOf = ({ id, runId }: Waiting): string => JSON.stringify([id, runId]);
 
 export const isAnswered = (waiting: Waiting): boolean => answered.value.has(keyOf(waiting));
 
@@ -20,11 +20,21 @@ const failureMs = 15_000;
 export async function answer(waiting: Waiting, resume: Resume): Promise<void> {
   hide(waiting);
   try {
-    await client.runs.start({ messages: [], resume, config: { thread_id: waiting.threadId } });
+    await (waiting.others ? answerForeign(waiting, resume) : answerOwn(waiting, resume));
   } catch (error) {
     show(waiting);
     toast({ text: `Not answered: ${waiting.title}. ${faultOf(error).what}`, ms: failureMs });
   }
+}
+
+const answerOwn = ({ threadId }: Waiting, resume: Resume): Promise<unknown> =>
+  client.runs.start({ messages: [], resume, config: { thread_id: threadId } });
+
+/** Says what became of it where that is not the end of the question. */
+async function answerForeign({ id }: Waiting, resume: Resume): Promise<void> {
+  const { status, answers, quorum } = await client.questions.answer(id, resume[id]);
+  if (status === 'waiting') toast({ text: `Answered: ${String(answers)} of ${String(quorum)} answers are there.` });
+  if (status === 'differs') toast({ text: 'The answers differ: the run goes on without one.', ms: failureMs });
 }
 
 /** Answers as `answer` does, after five seconds in which it can be taken back. */

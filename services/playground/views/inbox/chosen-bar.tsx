@@ -49,7 +49,7 @@ export function ChosenBar({ chosen, onDone }: ChosenBarProps) {
 /** Those of the chosen that a word answers, with their answers. */
 function useVerdicts(chosen: readonly Waiting[], kind: 'approve' | 'reject'): Ready {
   const [ready, setReady] = useState<Ready>([]);
-  const names = chosen.map(({ threadId, runId }) => `${threadId} ${String(runId)}`).join('\n');
+  const names = chosen.map(({ id, runId }) => `${id} ${String(runId)}`).join('\n');
   useEffect(() => {
     let isCurrent = true;
     void Promise.all(chosen.map(async (each) => [each, await verdictOn(each.questions, kind)] as const)).then(

@@ -42,25 +42,28 @@ export function InboxPane({ id, waiting, isLoading }: InboxPaneProps) {
       facts={
         <>
           {hasSeveral && waiting.agent !== null && <span>{waiting.agent}</span>}
+          {waiting.others && <ForWhom {...waiting.others} />}
           <span>
             asked <RelativeTime at={waiting.since} isInSentence />
           </span>
         </>
       }
       actions={
-        <>
-          <a class="button button-quiet" href={toHash({ view: 'chat', id })}>
-            Open in chat
-          </a>
-          {waiting.runId !== null && (
-            <a class="button button-quiet" href={toHash({ view: 'runs', id: waiting.runId })}>
-              Open the run
+        waiting.others ? undefined : (
+          <>
+            <a class="button button-quiet" href={toHash({ view: 'chat', id })}>
+              Open in chat
             </a>
-          )}
-        </>
+            {waiting.runId !== null && (
+              <a class="button button-quiet" href={toHash({ view: 'runs', id: waiting.runId })}>
+                Open the run
+              </a>
+            )}
+          </>
+        )
       }
     >
-      <LedTo id={id} agent={waiting.agent} />
+      {!waiting.others && <LedTo id={id} agent={waiting.agent} />}
       <QuestionForm
         questions={waiting.questions}
         answers={answers}
@@ -75,6 +78,14 @@ export function InboxPane({ id, waiting, isLoading }: InboxPaneProps) {
     </DetailPane>
   );
 }
+
+/** For whom another owner's run asks, and how many answers it takes. */
+const ForWhom = ({ askedFor, answers, quorum }: NonNullable<Waiting['others']>) => (
+  <>
+    {askedFor !== null && <span dir="auto">for {askedFor}</span>}
+    {quorum > 1 && <span>{`${String(answers)} of ${String(quorum)} answers`}</span>}
+  </>
+);
 
 const NothingWaits = ({ id }: { readonly id: string }) => (
   <Blank

@@ -15,7 +15,9 @@ interface InboxRowProps {
 
 /** What is asked, by whom, for how long it can still be answered, and since when it waits. */
 export function InboxRow({ waiting, isOpen, isChosen, onChoose }: InboxRowProps) {
-  const { threadId, title, threadTitle, since, due } = waiting;
+  const { id, title, threadTitle, since, due, others } = waiting;
+  const forWhom = others?.askedFor ? `for ${others.askedFor}` : null;
+  const count = others && others.quorum > 1 ? `${String(others.answers)} of ${String(others.quorum)} answers` : null;
   const agent = useSeveralAgents().length > 0 ? waiting.agent : null;
   const left = due === Infinity ? undefined : timeLeft(new Date(due).toISOString(), tickedNow.value);
   const asked = (
@@ -25,10 +27,13 @@ export function InboxRow({ waiting, isOpen, isChosen, onChoose }: InboxRowProps)
   );
   return (
     <Row
-      href={toHash({ view: 'inbox', id: threadId })}
+      href={toHash({ view: 'inbox', id })}
       status="waiting"
       title={title}
-      facts={[...[agent, threadTitle].filter((fact) => typeof fact === 'string'), ...(left ? [asked] : [])]}
+      facts={[
+        ...[agent, forWhom, count, threadTitle].filter((fact) => typeof fact === 'string'),
+        ...(left ? [asked] : []),
+      ]}
       time={left ? <span class={left.isSoon ? 'is-soon' : undefined}>{left.text}</span> : <RelativeTime at={since} />}
       isSelected={isOpen}
       choice={{ label: `Choose “${title}”`, isChosen, onChange: onChoose }}

@@ -20,7 +20,7 @@ import { isAnswered } from './answering.ts';
 import { ChosenBar } from './chosen-bar.tsx';
 import { InboxPane } from './inbox-pane.tsx';
 import { InboxRow } from './inbox-row.tsx';
-import { groupsOf, toWaiting, type Waiting } from './waiting.ts';
+import { groupsOf, isForOthers, toForeign, toWaiting, type Waiting } from './waiting.ts';
 
 const pageSize = 100;
 
@@ -31,13 +31,18 @@ const refreshMs = 5000;
 export function InboxView() {
   const { id } = route.value;
   const waiting = usePages(async (cursor, signal) => {
-    const page = await client.threads.inbox({ limit: pageSize, ...(cursor !== undefined && { cursor }) }, { signal });
-    return { items: page.items.map(toWaiting), cursor: page.cursor };
+    const [page, others] = await Promise.all([
+      client.threads.inbox({ limit: pageSize, ...(cursor !== undefined && { cursor }) }, { signal }),
+      cursor === undefined ? client.questions.list({ limit: pageSize, sort: 'deadline' }, { signal }) : undefined,
+    ]);
+    const foreign = others?.questions.filter(({ answered }) => !answered).map(toForeign) ?? [];
+    const own = page.items.map(toWaiting).filter((each) => !isForOthers(each));
+    return { items: [...foreign, ...own], cursor: page.cursor };
   }, []);
   useRefresh(() => {
     if (waiting.state.peek().items.length <= pageSize) waiting.again();
   }, refreshMs);
-  const open = waiting.state.value.items.find(({ threadId }) => threadId === id);
+  const open = waiting.state.value.items.find((each) => each.id === id);
   return (
     <Panes
       hasDetail={id !== undefined}
@@ -75,9 +80,9 @@ function WaitingList({ waiting, openId }: WaitingListProps) {
     if (isWhole) noteWaiting(left.length);
   }, [isWhole, left.length]);
   const groups = useMemo(() => groupsOf(left, tickedNow.value), [items, left.length, tickedNow.value]);
-  const choose = (threadId: string, isChosen: boolean): void => {
-    const others = [...chosen.peek()].filter((each) => each !== threadId);
-    chosen.value = new Set(isChosen ? [...others, threadId] : others);
+  const choose = (id: string, isChosen: boolean): void => {
+    const others = [...chosen.peek()].filter((each) => each !== id);
+    chosen.value = new Set(isChosen ? [...others, id] : others);
   };
   const isEmpty = left.length === 0 && isWhole;
   return (
@@ -86,7 +91,7 @@ function WaitingList({ waiting, openId }: WaitingListProps) {
       count={left.length > 0 && countText(left, cursor !== undefined)}
       footer={
         <ChosenBar
-          chosen={left.filter(({ threadId }) => chosen.value.has(threadId))}
+          chosen={left.filter(({ id }) => chosen.value.has(id))}
           onDone={() => {
             chosen.value = new Set();
           }}
@@ -107,13 +112,13 @@ function WaitingList({ waiting, openId }: WaitingListProps) {
           <GroupHeading>{title}</GroupHeading>
           <ul class="plain">
             {inGroup.map((each) => (
-              <li key={each.threadId}>
+              <li key={each.id}>
                 <RawOnFault raw={each}>
                   <InboxRow
                     waiting={each}
-                    isOpen={each.threadId === openId}
-                    isChosen={chosen.value.has(each.threadId)}
-                    onChoose={(isChosen) => choose(each.threadId, isChosen)}
+                    isOpen={each.id === openId}
+                    isChosen={chosen.value.has(each.id)}
+                    onChoose={(isChosen) => choose(each.id, isChosen)}
                   />
                 </RawOnFault>
               </li>

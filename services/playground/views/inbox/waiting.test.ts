@@ -1,6 +1,6 @@
 import type { InboxItem } from '@agent-workflow/client';
 import test from 'ava';
-import { groupsOf, toWaiting } from './waiting.ts';
+import { groupsOf, isForOthers, toForeign, toWaiting } from './waiting.ts';
 
 const now = Date.UTC(2026, 10, 28, 12);
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -46,4 +46,25 @@ test('groups go by urgency, and the oldest comes first in each', (t) => {
       ['No deadline', ['never, old', 'never, new']],
     ],
   );
+});
+
+test('a question of another owner is called as one of one’s own, and says for whom it is asked', (t) => {
+  const foreign = toForeign({
+    ...{ question_id: 'q', asked_for: 'ada', thread_id: 't', run_id: 'r', agent: 'refunds' },
+    ...{ node: 'approve', value: 'Refund?', to: ['manager'], not_owner: true, quorum: 2, answers: 1, answered: false },
+    ...{ asked_at: iso(now), deadline: iso(now + 5000), default: false },
+  });
+  t.like(foreign, { id: 'q', title: 'Refund?', due: now + 5000, since: now });
+  t.deepEqual(foreign.others, { askedFor: 'ada', answers: 1, quorum: 2 });
+  t.deepEqual(foreign.questions, [
+    { id: 'q', node: 'approve', text: 'Refund?', deadline: iso(now + 5000), fallback: false },
+  ]);
+  t.false(isForOthers(foreign));
+});
+
+test('a thread whose questions others answer waits for nobody here', (t) => {
+  const toManager = { ...question('1', 'Refund?'), to: ['manager'] };
+  t.true(isForOthers(toWaiting(item('a', { interrupts: [toManager] }))));
+  t.false(isForOthers(toWaiting(item('a', { interrupts: [toManager, question('2', 'Address?')] }))));
+  t.false(isForOthers(toWaiting(item('a'))));
 });

@@ -1,8 +1,12 @@
-import type { InboxItem } from '@agent-workflow/client';
+import type { InboxItem, Question as ForeignQuestion } from '@agent-workflow/client';
 import { questionOf, type Question } from '../../ui/questions/question.ts';
 
-/** A thread that waits for a person. */
+/** What waits for a person: a thread of their own, or a question of another owner's run. */
 export interface Waiting {
+  /** Its place in the inbox: the id of the thread, or of the question. */
+  readonly id: string;
+  /** Of another owner's run: for whom it is asked, and how many have answered it so far. */
+  readonly others?: { readonly askedFor: string | null; readonly answers: number; readonly quorum: number };
   readonly threadId: string;
   /** What it asks: its first question, in words. */
   readonly title: string;
@@ -23,12 +27,34 @@ export function toWaiting(item: InboxItem): Waiting {
   const [first] = questions;
   const more = questions.length > 1 ? `, and ${String(questions.length - 1)} more` : '';
   return {
+    id: item.thread_id,
     threadId: item.thread_id,
     title: first === undefined ? 'A question that is no longer on record' : `${wordsOf(first)}${more}`,
     ...(item.title !== null && { threadTitle: item.title }),
     ...{ agent: item.agent, runId: item.run_id, questions },
     since: Date.parse(item.waiting_since),
     due: Math.min(...questions.map(({ deadline }) => Date.parse(deadline ?? '')).filter(Number.isFinite)),
+  };
+}
+
+/** Whether it is for others alone to answer. */
+export const isForOthers = ({ questions }: Waiting): boolean =>
+  questions.length > 0 && questions.every(({ to }) => to !== undefined);
+
+/** Reads a question of another owner's run. */
+export function toForeign(item: ForeignQuestion): Waiting {
+  const { question_id: id, asked_for: askedFor, answers, quorum, deadline, masked = false } = item;
+  const value = masked ? 'A question that admins read where that is noted' : item.value;
+  const question = questionOf({
+    ...{ id, node: item.node, value },
+    ...(deadline !== undefined && { deadline }),
+    ...(item.default !== undefined && { default: item.default }),
+  });
+  return {
+    ...{ id, others: { askedFor, answers, quorum }, threadId: item.thread_id, runId: item.run_id },
+    ...{ title: wordsOf(question), agent: item.agent, questions: [question] },
+    since: Date.parse(item.asked_at),
+    due: deadline === undefined ? Infinity : Date.parse(deadline),
   };
 }
 

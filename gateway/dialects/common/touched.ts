@@ -1,8 +1,8 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { ServiceError } from '@agent-workflow/kit/errors';
-import type { Access, Subject } from '../../../http/access.ts';
-import type { EndpointRequest } from '../../../http/endpoint.ts';
-import type { Services } from '../../common/services.ts';
+import type { Access, Subject } from '../../http/access.ts';
+import type { EndpointRequest } from '../../http/endpoint.ts';
+import type { Services } from './services.ts';
 
 /** Questions to the authorization backend at the same time. */
 const atOnce = 8;
