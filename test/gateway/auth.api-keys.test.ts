@@ -288,6 +288,29 @@ test('what a key has let in ends within 5 s of its revocation: streams, WebSocke
   left.abort();
 });
 
+test('what a key has set up starts nothing more when the key is revoked', async (t) => {
+  const { url, make, revoke } = await serveKeys(t);
+  const [key, other] = [await make('--user', 'ada', '--scopes', '*'), await make('--user', 'ada', '--scopes', '*')];
+  const [client, left] = [createClient(url, bearer(key)), createClient(url, bearer(other))];
+  const run = { messages: [user('hello')] };
+  const scheduleBy = async ({ send }: typeof client): Promise<string> => {
+    const { body } = await send('POST', '/v1/schedules', { cron: '0 0 1 7 *', run });
+    return (body.data as { schedule_id: string }).schedule_id;
+  };
+  const [revoked, kept] = [await scheduleBy(client), await scheduleBy(left)];
+  t.is((await revoke(key)).code, 0);
+  await until(async () => (await statusOf(url, bearer(key))) === 401);
+  for (const id of [revoked, kept]) t.true((await left.send('POST', `/v1/schedules/${id}/run`)).status < 300);
+  const runsOf = async (): Promise<number> => {
+    const { body } = await left.send('GET', '/v1/runs');
+    return (body.data as { runs: readonly unknown[] }).runs.length;
+  };
+  const shown = async (id: string): Promise<object> => (await left.send('GET', `/v1/schedules/${id}`)).body.data;
+  await until(async () => (await runsOf()) === 1 && JSON.stringify(await shown(revoked)).includes('not allow'));
+  t.false(JSON.stringify(await shown(kept)).includes('not allow'));
+  t.is(await runsOf(), 1);
+});
+
 test('a custom backend is never asked about a key, and its users are let in beside keys', async (t) => {
   const backend = fileURLToPath(new URL('../backends/custom.ts', import.meta.url));
   const service = { auth: { method: 'custom', path: `${backend}:ByRequest` } };
