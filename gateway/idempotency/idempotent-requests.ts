@@ -178,12 +178,13 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
   /** Stores the reply; for a refusal that depends on the moment it removes the key instead, so that a retry does the work. */
   const end = async (
     owner: string,
-    { key, bodyHash }: IdempotentRequest,
+    { key, bodyHash, isOfOthers }: IdempotentRequest,
     reply: Reply | ServiceError,
     call: MakeCall,
   ): Promise<void> => {
     if (isStream(reply)) return;
-    const replyJson = lacksAgent(reply) ? undefined : toStored(reply);
+    const isKept = !isOfOthers || reply instanceof ServiceError;
+    const replyJson = lacksAgent(reply) ? undefined : isKept ? toStored(reply) : doneMarker;
     if (replyJson) {
       await threads.endOnce({ owner, onceKey: key, replyJson }, call());
       if (replyJson !== doneMarker) void cache.put(key, { bodyHash, replyJson });

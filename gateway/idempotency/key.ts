@@ -13,7 +13,7 @@ export interface IdempotentRequest {
   readonly startsRun: boolean;
   /** Some of its requests start none: a reply that was stored stands for itself. */
   readonly mayStartNone?: true;
-  /** It is about what belongs to another owner: a reply that was stored stands for itself. */
+  /** It is about what belongs to another owner: whether the caller may have its reply is decided each time, so that the reply is not stored. */
   readonly isOfOthers?: true;
 }
 

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
+import { until } from '../until.ts';
 import { openGate } from '../servers/gate.ts';
 import { openShape } from './shape.ts';
 
@@ -152,8 +153,25 @@ test('a request that is sent again has the reply of the first, although its run 
       bob.send('POST', `/v1/shared/${id}/${path}`, { messages: [user('once')] }, { 'idempotency-key': `of-${path}` });
     const [first, again] = [await send(), await send()];
     t.true(first.status < 300, JSON.stringify(first.body));
-    t.deepEqual([again.status, again.body.data], [first.status, first.body.data]);
+    t.is(again.status, first.status);
+    if (path === 'runs') {
+      const ids = [first, again].map(({ body }) => (body.data as { run_id: string }).run_id);
+      t.is(ids[0], ids[1]);
+      continue;
+    }
+    t.deepEqual(again.body.data, first.body.data);
+    await ada.send('DELETE', `/v1/threads/${thread}/shares/${id}`);
+    t.is((await send()).status, 404, 'nothing is given again once the share has gone');
   }
+});
+
+test('an owner whose id is long shares as any other', async (t) => {
+  const owner = as('o'.repeat(250));
+  await owner.send('POST', '/v1/graph/invoke', { messages: [user('a')], config: { thread_id: 'long' } });
+  const made = await owner.send('POST', '/v1/threads/long/shares', { to: { user: 'bob' } });
+  const { share_id: id } = made.body.data as Share;
+  t.is(await statusOf(bob, 'GET', `/v1/shared/${id}/messages`), 200);
+  t.is(await statusOf(owner, 'DELETE', `/v1/threads/long/shares/${id}`), 200);
 });
 
 test('a share whose thread was deleted is in no list, and a share is revoked by the path of its thread alone', async (t) => {
@@ -178,8 +196,9 @@ test('a share that is revoked, over, or of a thread that was deleted gives nothi
   t.is(await statusOf(bob, 'GET', `/v1/shared/${id}`), 200);
   t.is(await statusOf(ada, 'DELETE', `/v1/threads/${thread}/shares/${id}`), 200);
   t.is(await statusOf(bob, 'GET', `/v1/shared/${id}`), 404);
-  const over = await share(t, thread, { to: { user: 'bob' }, until: new Date(Date.now() - 1000).toISOString() });
-  t.is(await statusOf(bob, 'GET', `/v1/shared/${over.share_id}`), 404);
+  const short = await share(t, thread, { to: { user: 'bob' }, until: Date.now() + 500 });
+  const isOver = async (): Promise<boolean> => (await statusOf(bob, 'GET', `/v1/shared/${short.share_id}`)) === 404;
+  await until(isOver);
   const last = await share(t, thread, { to: { user: 'bob' } });
   await ada.send('DELETE', `/v1/threads/${thread}`);
   await ada.send('POST', '/v1/graph/invoke', { messages: [user('again')], config: { thread_id: thread } });
@@ -221,6 +240,7 @@ test('who may be shared with and what for is checked', async (t) => {
     { to: { role: 'nobody' } },
     { to: { user: 'bob' }, rights: ['own'] },
     { to: { user: 'bob' }, until: 'tomorrow' },
+    { to: { user: 'bob' }, until: Date.now() - 1000 },
   ];
   for (const body of wrong) t.is(await statusOf(ada, 'POST', path, body), 422, JSON.stringify(body));
   t.is(await statusOf(bob, 'POST', path, { to: { user: 'eve' } }), 404);
@@ -250,6 +270,9 @@ test('who may answer answers what is to the owner, under their own name, and not
   const written = await owner.send('POST', '/v1/threads/open/shares', { to: { user: 'bob' }, rights: ['write'] });
   const dropping = `/v1/shared/${(written.body.data as Share).share_id}/invoke`;
   t.is((await reader.send('POST', dropping, { messages: [user('{}')] })).status, 409);
+  const { run_id: askingRun } = (await owner.send('GET', '/v1/threads/open')).body.data as { run_id: string };
+  const stop = dropping.replace('invoke', `runs/${askingRun}/cancel`);
+  t.is((await reader.send('POST', stop, {})).status, 409);
   const others = await sharedWith('others', { to: ['manager'], notOwner: true });
   t.is((await reader.send('POST', `${others}/invoke`, { resume: true })).status, 403);
 });

@@ -84,6 +84,8 @@ export const createShare = endpoint({
     if (!access.signsIn) throw badRequest('nobody signs in here: there is nobody to share with');
     const to = recipientOf(input.to, { owner, access });
     const until = readTime(input.until ?? undefined, ['body', 'until']);
+    if (until !== undefined && until <= Date.now())
+      throw invalidAt(['body', 'until'], 'must be a time to come', 'value_error');
     const rights = shareRights.filter((right) => right === 'read' || input.rights.includes(right));
     const { threadId, createdAt } = await threads.getThread({ owner, threadId: params.thread_id }, call());
     const content = { threadId, threadCreatedAt: createdAt, to, rights, ...(until !== undefined && { until }) };

@@ -17,7 +17,8 @@ import {
 import { RunInput } from './graph.ts';
 import { Type } from '../../common/builders.ts';
 
-const shareId = described(Id, 'The share');
+/** It holds the id of a user, in Base64. */
+const shareId = { ...described(Id, 'The share'), maxLength: 1024 };
 
 export const ShareParams = Type.Object({ thread_id: pathThreadId, share_id: shareId });
 

@@ -74,7 +74,7 @@ export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own 
         const { share, thread } = await enter(request, shareId, action, services);
         const { owner, threadId } = share;
         const mayAnswer = mayBy(share, request, 'answer', services.access);
-        if (row.startsRun && !mayAnswer) refuseAsking(thread);
+        if (action === 'write' && (row.startsRun ? !mayAnswer : true)) refuseAsking(thread);
         if (runId !== undefined) await requireRun({ owner, threadId, runId }, request, services);
         const revoked = new AbortController();
         const mayGoOn = (now: Share): boolean => mayBy(now, request, action, services.access);
@@ -124,12 +124,11 @@ async function enter(
 }
 
 /**
- * A message would drop what the thread waits for: that takes the right to answer.
+ * A message would drop what the thread waits for, which takes the right to answer; and so would a stop, which is the owner's alone then.
  * @throws Conflict
  */
 function refuseAsking({ waitsFor }: Thread): void {
-  if (waitsFor !== undefined)
-    throw conflict('the thread waits for an answer, which a message would drop: that takes the right "answer"');
+  if (waitsFor !== undefined) throw conflict('the thread waits for an answer, which this would drop');
 }
 
 /** @throws NotFound for a run of another thread */
