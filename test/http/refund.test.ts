@@ -148,3 +148,14 @@ test('a manager approves it, and the record says who', async (t) => {
   t.like(run.answered_by[0], { by: 'boris', client: 'v1' });
   t.is((await as('boris', 'manager').send('GET', `/v1/threads/${thread}`)).status, 404);
 });
+
+test('the customer gives it up by cancelling the task, and nobody answers any more', async (t) => {
+  const { thread, runId, questionId } = await refund();
+  const headers = { 'A2A-Version': '1.0' };
+  const path = `/a2a/${testedAgent}/tasks/${runId}:cancel`;
+  const { status, body } = await as('ada').send('POST', path, {}, headers);
+  t.is(status, 200, JSON.stringify(body));
+  t.is((await answerTo(as('boris', 'manager'), questionId)).status, 404);
+  const state = (await as('ada').send('GET', `/v1/threads/${thread}/state`)).body.data as { readonly state: object };
+  t.like(state.state, { isApproved: false });
+});

@@ -1,6 +1,7 @@
 import { questionsIn } from '@agent-workflow/protos/task-status';
 import type { Run, Thread } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../http/endpoint.ts';
+import { refusedQuestion } from './questions.ts';
 import type { Services } from './services.ts';
 
 /** Whether a run has asked what its thread does not wait with any more: the question was dropped, or another run took its place. */
@@ -20,12 +21,20 @@ export function withoutLostQuestion(run: Run, thread: Pick<Thread, 'waitsFor' | 
   return { ...rest, status: 'stopped', updatedAt: thread.updatedAt };
 }
 
-/** Drops the question that a thread waits with, so that no client answers it any more. @throws Conflict where the thread has changed since it was read */
+/**
+ * Drops the question that a thread waits with, so that no client answers it any more. One of others ends with its run, which is its owner's to stop.
+ * @throws Conflict where the thread has changed since it was read
+ */
 export async function dropQuestion(
-  { owner, threadId, version }: Pick<Thread, 'threadId' | 'version'> & { readonly owner: string },
+  { owner, threadId, version, runId }: Pick<Thread, 'threadId' | 'version' | 'runId'> & { readonly owner: string },
   { call, idempotency }: Pick<EndpointRequest, 'call' | 'idempotency'>,
-  { threads }: Pick<Services, 'threads'>,
+  { threads, execution }: Pick<Services, 'threads' | 'execution'>,
 ): Promise<void> {
   const nothing = { fields: {}, messages: [], settles: true };
-  await threads.writeState({ owner, threadId, expectedVersion: version, ...nothing, ...idempotency }, call());
+  try {
+    await threads.writeState({ owner, threadId, expectedVersion: version, ...nothing, ...idempotency }, call());
+  } catch (error) {
+    if (runId === undefined || refusedQuestion(error) === undefined) throw error;
+    await execution.stopRun({ owner, runId, ...idempotency }, call());
+  }
 }

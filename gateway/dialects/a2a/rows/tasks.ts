@@ -61,7 +61,7 @@ async function endTask(
   if (questionsIn(end?.interruptsJson).length === 0)
     throw a2aError('TASK_NOT_CANCELABLE', 'the task waits for the results of tools, which another client has');
   const thread = await threads.getThread({ owner, threadId }, call());
-  await dropQuestion({ ...thread, owner }, { call, idempotency }, { threads });
+  await dropQuestion({ ...thread, owner }, { call, idempotency }, { threads, execution });
 }
 
 const subscribe = endpoint({

@@ -19,5 +19,5 @@ export async function cancelRun(
   }
   if (questionsIn(end?.interruptsJson).length === 0) return;
   const thread = await threads.getThread({ owner, threadId }, call());
-  if (!hasLostQuestion(run, thread)) await dropQuestion({ ...thread, owner }, request, { threads });
+  if (!hasLostQuestion(run, thread)) await dropQuestion({ ...thread, owner }, request, { threads, execution });
 }
