@@ -47,14 +47,14 @@ async function signedIn(
 browserTest('the customer sees for whom the chat waits, and has nothing to answer with', async (t) => {
   await refund('kettle', { notOwner: true });
   for (const colorScheme of ['light', 'dark'] as const) {
-    const page = await signedIn(t, 'chat/kettle', tokenOf('ada'), { colorScheme });
+    const page = await signedIn(t, 'inbox', tokenOf('ada'), { colorScheme });
+    await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+    await page.goto(`${service.url()}/playground#/chat/kettle`);
     await page.getByText('Waits for an answer of manager.').waitFor();
     t.is(await page.getByRole('button', { name: 'Approve' }).count(), 0);
     t.deepEqual(await violationsIn(page), []);
     await picture(page, `customer-${colorScheme}`);
   }
-  const inbox = await signedIn(t, 'inbox', tokenOf('ada'));
-  await inbox.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
 });
 
 browserTest('a manager finds the question in the inbox and approves it by the keyboard', async (t) => {
