@@ -12,6 +12,7 @@ import { askedAnew, refuseDropping } from '../record/addressed.ts';
 import { toJson } from '../record/json.ts';
 import { dropDeadlines } from '../runs/commit.ts';
 import { versionConflict, writableHead } from '../state/write.ts';
+import { withoutApproval } from '../history/approved.ts';
 import { absent, placeOf } from '../history/checkpoints.ts';
 import { entriesBetween } from '../history/fork.ts';
 import type { Overlay } from '../history/overlay.ts';
@@ -79,8 +80,8 @@ export async function restoringChange(
   if (version === head.version && !isBefore) return undefined;
   const overlay = await overlayOf(store, { key, version, isBefore });
   if (!overlay) throw absent(key, checkpointId);
-  const { mark } = overlay;
-  if (!mark) return undefined;
+  if (!overlay.mark) return undefined;
+  const mark = await withoutApproval(store, key.owner, isBefore ? undefined : row.runId, overlay.mark);
   const fields = await store.getFields(key);
   const { interruptedRun = '' } = mark;
   const asking = interruptedRun === '' ? undefined : await store.getRun(key.owner, interruptedRun);

@@ -4,6 +4,7 @@ import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import type { ForkThreadRequest } from '@agent-workflow/protos/threads';
 import { withoutDeadlines } from '@agent-workflow/protos/progress';
+import { withoutApproval } from './approved.ts';
 import { absent, checkpointOf } from './checkpoints.ts';
 import { fromJson, toJson } from '../record/json.ts';
 import { createOverlay, fieldsUnder, type Overlay, type Place } from './overlay.ts';
@@ -249,7 +250,10 @@ async function copyThread(
   for (const part of inParts(overlay)) {
     await copy.write(restored(part));
   }
-  const { progress, ...head } = marked(copy.head(), overlay.mark ?? markOf(source));
+  const [row] = await store.listCheckpoints(from, { below: version + 1, limit: 1 });
+  const runId = row?.version === version ? row.runId : source.newestRun;
+  const mark = await withoutApproval(store, from.owner, runId, overlay.mark ?? markOf(source));
+  const { progress, ...head } = marked(copy.head(), mark);
   const at = head.createdAt;
   const checkpoint = {
     source: 'fork' as const,
