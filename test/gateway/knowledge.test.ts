@@ -153,6 +153,16 @@ for (const [name, roles] of Object.entries(callers))
     },
   );
 
+test.serial(
+  'a search that names its scope as other requests do is refused, and is not one of own memories',
+  async (t) => {
+    const sue = await as('sue', callers['sue'] ?? []);
+    const reply = await sue.send('POST', '/v1/store/search', { query: 'tea', scope: 'shared:handbook' });
+    t.is(reply.status, 422);
+    t.regex(JSON.stringify(reply.body), /"loc":\["body","scope"\]/);
+  },
+);
+
 test.serial('a batch stores what its caller may, and says of each other one why not', async (t) => {
   const sue = await as('sue', callers['sue'] ?? []);
   const reply = await sue.send('POST', `${memories}/batch`, {

@@ -185,6 +185,8 @@ export const searchMemories = endpoint({
   input: SearchMemories,
   reply: FoundMemories,
   handle: async ({ input, owner, roles, call, addReplyMetadata }, services) => {
+    // Taken for nothing it would let a search of the caller's own memories pass for one of a scope.
+    if ('scope' in input) throw invalidAt(['body', 'scope'], 'must be absent: a search takes scopes, a list');
     const scopes = input.scopes?.map((scope) => scopeOf({ owner, roles }, services, scope, 'read').scope ?? ownScope);
     const request = {
       owner,
