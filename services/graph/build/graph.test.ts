@@ -84,7 +84,7 @@ for (const [what, build, fault] of [
   [
     'with a field of an unknown member',
     () => field({ type: 'number', defualt: 1 } as never),
-    'what field is given has defualt, which is none of type, description, schema, check, default, required, reducer',
+    'what field is given has defualt, which is none of type, description, schema, check, default, required, callers, reducer',
   ],
   [
     'with a check that is a function',

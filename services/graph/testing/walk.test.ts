@@ -236,7 +236,7 @@ for (const [what, graph, options, message] of [
     'an option that there is not',
     calling(),
     { contxt: [] },
-    'what walk is given has contxt, which is none of from, context, answer, answers, run, time, stopsAsleep, maxSteps, isRemote, branchRecords, toolCallRecords, onChunk, onFault, onProgress, onRestart, onUsage',
+    'what walk is given has contxt, which is none of from, context, answer, answers, run, time, stopsAsleep, maxSteps, isRemote, answeredBy, branchRecords, toolCallRecords, onChunk, onFault, onProgress, onRestart, onUsage',
   ],
 ] as const) {
   test(`a walk of ${what} is refused in one line`, async (t) => {

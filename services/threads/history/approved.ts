@@ -8,16 +8,17 @@ import type { Mark } from './undo.ts';
 /**
  * What a thread is brought back to, or forked at, without an answer that others have given: that counts for the run which it was given to, once. What
  * comes behind it does not go on there, and the next message begins at the start of the graph, which asks again.
- * @param runId the run that stood there
+ * @param runAt reads the id of the run that stood there
  */
 export async function withoutApproval(
   store: Pick<ThreadReads, 'getRun'>,
   owner: string,
-  runId: string | undefined,
+  runAt: () => Promise<string | undefined>,
   mark: Mark,
 ): Promise<Mark> {
-  if (runId === undefined || mark.next.length === 0 || mark.openInterrupts.length > 0) return mark;
-  const run = await store.getRun(owner, runId);
+  if (mark.next.length === 0 || mark.openInterrupts.length > 0) return mark;
+  const runId = await runAt();
+  const run = runId === undefined ? undefined : await store.getRun(owner, runId);
   return run && isLetOn(owner, run) ? { ...mark, next: [] } : mark;
 }
 

@@ -18,7 +18,7 @@ import { RunInput } from './graph.ts';
 import { Type } from '../../common/builders.ts';
 
 /** It holds the id of a user, in Base64. */
-const shareId = { ...described(Id, 'The share'), maxLength: 1024 };
+const shareId = { ...described(Id, 'The share'), title: 'ShareId', maxLength: 1024 };
 
 export const ShareParams = Type.Object({ thread_id: pathThreadId, share_id: shareId });
 
