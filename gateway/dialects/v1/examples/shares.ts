@@ -7,7 +7,7 @@ const share = {
   user_id: 'ada',
   to: { user: 'bob' },
   rights: ['read', 'write'],
-  until: '2026-03-05T12:00:00.000Z',
+  until: '2099-03-05T12:00:00.000Z',
   created_at: '2026-02-05T12:00:00.000Z',
 };
 
@@ -15,7 +15,7 @@ const page = { shares: [share], has_more: false };
 
 export const createShare: Example = {
   params: { thread_id: exampleIds.thread },
-  body: { to: { user: 'bob' }, rights: ['read', 'write'], until: '2026-03-05T12:00:00.000Z' },
+  body: { to: { user: 'bob' }, rights: ['read', 'write'], until: '2099-03-05T12:00:00.000Z' },
   reply: share,
 };
 
