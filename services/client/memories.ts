@@ -1,3 +1,4 @@
+import type { ScopeOptions } from './options.ts';
 import { request, type Connection, type RequestOptions } from './request.ts';
 import type { Page, Paged } from './shapes/lists.ts';
 import type {
@@ -10,10 +11,6 @@ import type {
   NewMemory,
   StoredMemory,
 } from './shapes/memories.ts';
-
-interface ScopeOptions extends RequestOptions {
-  readonly scope?: MemoryScope | undefined;
-}
 
 const inScope = (scope: MemoryScope | undefined): { readonly scope?: MemoryScope } =>
   scope === undefined ? {} : { scope };
