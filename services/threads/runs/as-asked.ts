@@ -18,7 +18,7 @@ interface AskedOptions {
 interface GoingOn {
   readonly head: Head;
   /** The run that asked; of a fork, one of the thread that it was forked from. */
-  readonly asking: Pick<RunRecord, 'options' | 'granularity'>;
+  readonly asking: Pick<RunRecord, 'options' | 'granularity' | 'webhook' | 'priority'>;
   readonly runId: string;
   readonly requestId: string;
   /** The questions that it answers. */
@@ -27,7 +27,7 @@ interface GoingOn {
   readonly given: object;
 }
 
-/** The run that goes on with answers, and with what the caller of the interrupted one gave it: its config, its user, its tools. */
+/** The run that goes on with answers, and with what the caller of the interrupted one gave it: its config, its user, its tools, and where its end is sent to. */
 export function acceptanceAsAsked({ owner, threadId }: ThreadKey, going: GoingOn): AcceptRunRequest {
   const { head, asking, runId, requestId, keys, given } = going;
   const agent = agentOf(head);
@@ -48,6 +48,8 @@ export function acceptanceAsAsked({ owner, threadId }: ThreadKey, going: GoingOn
     multitaskStrategy: 'reject',
     granularity: asking.granularity,
     resume: { keys },
+    ...(asking.webhook === undefined ? {} : { webhookJson: asking.webhook }),
+    ...(asking.priority === undefined ? {} : { priority: asking.priority }),
     ...(agent === undefined ? {} : { agent }),
   };
 }
