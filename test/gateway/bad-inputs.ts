@@ -37,7 +37,10 @@ type Steps = readonly (string | number)[];
 /** Nobody's fault is ours: these are all that may answer what is odd, but not wrong. */
 const harmless = [200, 202, 400, 404, 409, 422];
 
-const routes = endpoints.flatMap((row) => [row, ...row.aliases].map(({ method, path }) => ({ row, method, path })));
+/** Those of operators are refused to everybody else before anything is read. */
+const routes = endpoints
+  .filter(({ forOperators }) => !forOperators)
+  .flatMap((row) => [row, ...row.aliases].map(({ method, path }) => ({ row, method, path })));
 const bodyRoutes = routes.filter(({ row, method }) => row.input && method !== 'GET');
 const queryRoutes = routes.filter(({ row, method }) => row.input && (method === 'GET' || method === 'DELETE'));
 const json = { 'content-type': 'application/json' };

@@ -129,7 +129,7 @@ const broken: readonly (readonly [string, string, RegExp])[] = [
   [
     'an unknown key',
     '{"agnet":"x:y"}',
-    /^exit code 1: .*service\.json: unknown key "agnet"; the known keys are agent, agents, default_agent, auth, authorization$/,
+    /^exit code 1: .*service\.json: unknown key "agnet"; the known keys are agent, agents, default_agent, auth, authorization, access$/,
   ],
   [
     'an agent without an object',
