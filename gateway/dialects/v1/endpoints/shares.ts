@@ -81,13 +81,13 @@ export const createShare = endpoint({
   input: schemas.CreateShare,
   reply: schemas.Share,
   handle: async ({ params, input, owner, newId, call }, { threads, access }) => {
+    const { threadId, createdAt } = await threads.getThread({ owner, threadId: params.thread_id }, call());
     if (!access.signsIn) throw badRequest('nobody signs in here: there is nobody to share with');
     const to = recipientOf(input.to, { owner, access });
     const until = readTime(input.until ?? undefined, ['body', 'until']);
     if (until !== undefined && until <= Date.now())
       throw invalidAt(['body', 'until'], 'must be a time to come', 'value_error');
     const rights = shareRights.filter((right) => right === 'read' || input.rights.includes(right));
-    const { threadId, createdAt } = await threads.getThread({ owner, threadId: params.thread_id }, call());
     const content = { threadId, threadCreatedAt: createdAt, to, rights, ...(until !== undefined && { until }) };
     return JSON.stringify(shown(await create(threads, { owner, id: newId('share') }, content, call)));
   },
