@@ -124,7 +124,7 @@ async function removeEnded(threads: Calls & Pick<ThreadReadCalls, 'getThread'>, 
       const share = readable(row);
       const { threadId = '', threadCreatedAt, until = Infinity } = share ?? {};
       const thread = share && (await undefinedIfNotFound(threads.getThread({ owner, threadId }, call())));
-      if (thread?.createdAt === threadCreatedAt && Date.now() < until) return;
+      if (share && thread?.createdAt === threadCreatedAt && Date.now() < until) return;
       await deleteShare(threads, { owner, id: row.id, threadId }, call).catch((error: unknown) => {
         if (!isServiceError(error)) throw error;
       });
