@@ -43,6 +43,7 @@ import { pagesForPeople } from './pages/pages.ts';
 import { writeContent } from './replies/content.ts';
 import { createSubjectOf } from './middleware/subject.ts';
 import { createFeeds } from './replies/feeds.ts';
+import { holdShare } from './shares/index.ts';
 import { withTickets } from './tickets/index.ts';
 
 export type App = Koa<RequestState> & {
@@ -161,7 +162,11 @@ export function createApp({
     limits.requests,
     onlyFor(
       ({ state }) => state.addressed !== undefined,
-      addressedFiles({ threads, files, log, callTimeoutMs: config.CALL_TIMEOUT_MS, write: writeContent }),
+      addressedFiles({
+        ...{ threads, files, log, write: writeContent },
+        callTimeoutMs: config.CALL_TIMEOUT_MS,
+        holdShare: holdShare(threads),
+      }),
     ),
     routing(routes),
     unmatched,

@@ -1954,6 +1954,8 @@ export interface FinishFileRequest {
 export interface GetFileRequest {
   readonly owner: string;
   readonly fileId: string;
+  /** A file that this thread does not name is NotFound. Absent: any file of the owner. */
+  readonly threadId?: string;
 }
 
 export interface FileRecord {

@@ -1,13 +1,13 @@
 import { notFound, ServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
-import { within } from '@agent-workflow/protos/call';
+import { within, type Call } from '@agent-workflow/protos/call';
 import type { FileCalls } from '@agent-workflow/protos/threads';
 import type { Authenticate } from '../http/access.ts';
 import type { FileContent } from '../http/content.ts';
 import type { Context } from '../http/context.ts';
 import { refuseMethod } from '../http/unmatched.ts';
 import type { FileStore } from './open.ts';
-import { toContent } from './to-content.ts';
+import { toContent, untilAborted } from './to-content.ts';
 
 interface EnteredByKey {
   /** Lets in by an address that was made with the API key of this id. @throws Unauthenticated */
@@ -22,8 +22,9 @@ export const byAddress =
     const addressed = addresses.read(state.fileToken ?? '');
     if (!addressed)
       throw new ServiceError('Unauthenticated', 'the address of the file is not valid, or its time is over');
-    const { owner, fileId, keyId } = addressed;
-    state.addressed = { owner, fileId };
+    const { keyId, until: _until, ...file } = addressed;
+    const { owner } = file;
+    state.addressed = file;
     return keyId === undefined ? { owner } : enterByKey(ctx, keyId).then(() => ({ owner }));
   };
 
@@ -33,6 +34,13 @@ interface AddressedOptions {
   readonly log: Log;
   readonly callTimeoutMs: number;
   readonly write: (ctx: Context, content: FileContent) => Promise<void>;
+  /** Goes on by a share until it is disposed of; `end` is called when the share ends. @throws NotFound when it has ended */
+  readonly holdShare: (shareId: string, call: Call, end: () => void) => Promise<HeldShare>;
+}
+
+interface HeldShare extends Disposable {
+  /** The thread that is shared. */
+  readonly threadId: string;
 }
 
 /** How this route is named in metrics and spans. */
@@ -45,6 +53,7 @@ export function addressedFiles({
   log,
   callTimeoutMs,
   write,
+  holdShare,
 }: AddressedOptions): (ctx: Context) => Promise<void> {
   return async (ctx) => {
     const { addressed } = ctx.state;
@@ -54,7 +63,11 @@ export function addressedFiles({
       refuseMethod(ctx, ['GET', 'HEAD']);
       return;
     }
-    const record = await threads.getFile(addressed, within(callTimeoutMs));
-    await write(ctx, toContent(record, { files, log, isEmbeddable: true }));
+    const { shareId, ...key } = addressed;
+    const ended = new AbortController();
+    const call = within(callTimeoutMs);
+    using held = shareId === undefined ? undefined : await holdShare(shareId, call, () => ended.abort());
+    const record = await threads.getFile({ ...key, ...(held && { threadId: held.threadId }) }, call);
+    await write(ctx, untilAborted(toContent(record, { files, log, isEmbeddable: true }), ended.signal));
   };
 }

@@ -6,6 +6,8 @@ interface Addressed {
   readonly fileId: string;
   /** The id of the API key by which its maker had come: it counts as long as that does. */
   readonly keyId?: string;
+  /** The id of the share by which its maker reads the file: it counts as long as that does. */
+  readonly shareId?: string;
   /** Until when, in milliseconds since 1970. */
   readonly until: number;
 }
@@ -21,6 +23,9 @@ export interface FileAddresses {
 /** How long an address is valid, in milliseconds. */
 const addressMs = 10 * 60_000;
 
+/** What a token holds. */
+type Sealed = readonly [owner: string, fileId: string, until: number, keyId?: string | null, shareId?: string | null];
+
 /** The longest token has an owner of 256 characters outside of ASCII and an id of 256 characters. A longer text was not made here. */
 const maxTokenLength = 4096;
 
@@ -31,15 +36,17 @@ export function createFileAddresses(
 ): FileAddresses {
   const { seal, open } = createSeal(secrets, 'address of a file');
   return {
-    make: ({ owner, fileId, keyId }) => {
+    make: ({ owner, fileId, keyId, shareId }) => {
       const until = now() + addressMs;
-      return { token: seal(JSON.stringify([owner, fileId, until, ...(keyId === undefined ? [] : [keyId])])), until };
+      const by = shareId !== undefined ? [keyId ?? null, shareId] : keyId !== undefined ? [keyId] : [];
+      return { token: seal(JSON.stringify([owner, fileId, until, ...by])), until };
     },
     read: (token) => {
       const text = token.length > maxTokenLength ? undefined : open(token);
       if (text === undefined) return undefined;
-      const [owner, fileId, until, keyId] = JSON.parse(text) as [string, string, number, string?];
-      return now() < until ? { owner, fileId, until, ...(keyId !== undefined && { keyId }) } : undefined;
+      const [owner, fileId, until, keyId, shareId] = JSON.parse(text) as Sealed;
+      if (now() >= until) return undefined;
+      return { owner, fileId, until, ...(keyId && { keyId }), ...(shareId && { shareId }) };
     },
   };
 }

@@ -8,5 +8,5 @@ export { fileChecks, fileSettings, sharedFileChecks } from './settings.ts';
 export { discardFile, storeFile } from './store-file.ts';
 export { createRunFiles } from './run-files.ts';
 export { openFileSweep } from './sweep.ts';
-export { toContent } from './to-content.ts';
+export { toContent, untilAborted } from './to-content.ts';
 export { typeOf } from './media-types.ts';

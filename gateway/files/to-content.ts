@@ -29,6 +29,12 @@ export function toContent(record: FileRecord, { files, log, isEmbeddable }: ToCo
   };
 }
 
+/** A file whose bytes end with the signal: the connection is cut then. */
+export const untilAborted = (content: FileContent, ended: AbortSignal): FileContent => ({
+  ...content,
+  open: (range, signal) => content.open(range, AbortSignal.any([signal, ended])),
+});
+
 async function* counted(
   bytes: AsyncIterable<Uint8Array>,
   meters: NonNullable<FileStore['meters']>,

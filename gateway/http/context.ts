@@ -31,7 +31,7 @@ export interface RequestState {
   /** The path was the address of a file, and this its secret part. */
   fileToken?: string;
   /** The file that the address gives. */
-  addressed?: { readonly owner: string; readonly fileId: string };
+  addressed?: { readonly owner: string; readonly fileId: string; readonly shareId?: string };
   /** What koa-jwt verified. */
   claims?: Readonly<Record<string, unknown>>;
   /** The parsed body, `undefined` when none was sent. */

@@ -90,6 +90,8 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly owner: string;
   /** Who sends it, where that is not the owner: it is about a thread that the owner has shared. Nodes see the sender as the user. */
   readonly sender?: string;
+  /** The id of the share by which it is sent, where there is one. */
+  readonly shareId?: string;
   readonly user: Principal['user'];
   /** Names of roles of the caller; absent where there are none. */
   readonly roles?: Principal['roles'];

@@ -82,6 +82,23 @@ export function threadsFilesContract(test: TestFn, name: string, open: OpenThrea
     t.true(await isReadable(threads, 'f1'));
   });
 
+  check('a file is found by a thread as long as the thread names it, and by no other', async (t, threads) => {
+    await upload(threads, 'f1');
+    await upload(threads, 'f2');
+    const by = (fileId: string, threadId: string, of = owner) =>
+      threads.getFile({ owner: of, fileId, threadId }, call());
+    await accept(threads, 'r1', { ...thread1, messages: [naming('m1', 'f1')] });
+    t.is((await by('f1', thread1.threadId)).fileId, 'f1');
+    for (const [fileId, threadId, of] of [
+      ['f2', thread1.threadId],
+      ['f1', 'another'],
+      ['f1', thread1.threadId, 'u:bob'],
+    ] as const)
+      await refused(t, by(fileId, threadId, of), 'NotFound');
+    await remove(threads, thread1.threadId);
+    await refused(t, by('f1', thread1.threadId), 'NotFound');
+  });
+
   check('begin and finish made again give the same record', async (t, threads) => {
     t.deepEqual(await begin(threads, 'f1'), await begin(threads, 'f1', { maxFiles: 1 }));
     const stored = await finish(threads, 'f1');

@@ -169,6 +169,12 @@ async function prepare(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
+/** Makes the thread of the examples name a file. */
+async function nameFile(file: string): Promise<void> {
+  const content = [{ type: 'file', file_id: file }];
+  await send('POST', `/v1/threads/${ids.thread}/messages`, { messages: [{ role: 'user', content }] });
+}
+
 const replaced = (text: string, made: Readonly<Record<string, string>>): string =>
   Object.entries(made).reduce((now, [example, id]) => now.replaceAll(example, id), text);
 
@@ -236,6 +242,7 @@ test('every example works as it is shown, and its reply and the real one are wha
     for (const [method, { parameters = [], requestBody, responses }] of Object.entries(operations)) {
       const made = await (isOfFailed(path) ? prepareFailed() : isOfQuestions(path) ? prepareQuestion() : prepare());
       const name = `${method.toUpperCase()} ${path}`;
+      if (path.startsWith('/v1/shared/{share_id}/files')) await nameFile(made[ids.file] ?? '');
       const given = requestBody?.content['application/json']?.example;
       const form = requestBody?.content['multipart/form-data']?.example;
       const { url: originOf } = isOfRegistry(path)

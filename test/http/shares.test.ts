@@ -1,7 +1,9 @@
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { until } from '../until.ts';
+import { uploadTo } from '../servers/uploads.ts';
 import { openGate } from '../servers/gate.ts';
 import { openShape } from './shape.ts';
 
@@ -227,6 +229,56 @@ test('a stream that is followed by a share ends within five seconds of its revoc
   t.is((await waiting).status, 404);
   gate.open();
   t.is(await statusOf(owner, 'GET', `/v1/runs/${runId}/wait`), 200);
+});
+
+/** A thread of ada's that names a new file. */
+async function threadWithFile(bytes = 'a cabbage'): Promise<{ readonly thread: string; readonly file: string }> {
+  const thread = await makeThread();
+  const file = await uploadTo(opened?.url ?? '', bytes, 'cabbage.txt', { 'x-user': 'ada', 'x-roles': '' });
+  const content = [{ type: 'file', file_id: file }];
+  await ada.send('POST', `/v1/threads/${thread}/messages`, { messages: [{ role: 'user', content }] });
+  return { thread, file };
+}
+
+const fetchAs = (name: string, path: string): Promise<Response> =>
+  fetch(`${opened?.url ?? ''}${path}`, { headers: { 'x-user': name, 'x-roles': '' } });
+
+test('who a thread is shared with reads the files that it names, and no other file of its owner', async (t) => {
+  const { thread, file } = await threadWithFile();
+  const { file: ofOther } = await threadWithFile();
+  const { share_id: id } = await share(t, thread, { to: { user: 'bob' }, rights: ['write'] });
+  const at = (name: string, rest = ''): string => `/v1/shared/${id}/files/${name}${rest}`;
+  const read = await fetchAs('bob', at(file));
+  t.is(read.status, 200);
+  t.is(await read.text(), 'a cabbage');
+  t.like((await bob.send('GET', at(file, '/info'))).body.data, { filename: 'cabbage.txt' });
+  for (const rest of ['', '/info', '/url']) {
+    t.is(await statusOf(bob, 'GET', at(ofOther, rest)), 404, rest);
+    for (const other of [eve, ada]) t.is(await statusOf(other, 'GET', at(file, rest)), 404, rest);
+    t.is(await statusOf(bob, 'GET', `/v1/files/${file}${rest}`), 404, rest);
+  }
+  const content = [{ type: 'file', file_id: ofOther }];
+  const naming = { messages: [{ role: 'user', content }] };
+  t.is(await statusOf(bob, 'POST', `/v1/shared/${id}/invoke`, naming), 422);
+  t.is(await statusOf(bob, 'GET', at(ofOther)), 404, 'a message of the recipient makes no file one of the thread');
+});
+
+test('an address of a file, and a download, end with the share by which they were had', async (t) => {
+  const { thread, file } = await threadWithFile('a cabbage '.repeat(4 * 1024 ** 2));
+  const { share_id: id } = await share(t, thread, { to: { user: 'bob' } });
+  const { url: address } = (await bob.send('GET', `/v1/shared/${id}/files/${file}/url`)).body.data as { url: string };
+  const of = (path: string) => fetchAs('nobody', path);
+  t.is((await of(address)).status, 200);
+  const downloads = [await of(address), await fetchAs('bob', `/v1/shared/${id}/files/${file}`)];
+  const revokedAt = Date.now();
+  await ada.send('DELETE', `/v1/threads/${thread}/shares/${id}`);
+  t.is((await of(address)).status, 404);
+  // Nobody takes their bytes until the share has ended.
+  await setTimeout(4000);
+  for (const download of downloads) await t.throwsAsync(download.arrayBuffer());
+  t.true(Date.now() - revokedAt < 5000);
+  const own = (await ada.send('GET', `/v1/files/${file}/url`)).body.data as { readonly url: string };
+  t.is((await of(own.url)).status, 200);
 });
 
 test('who may be shared with and what for is checked', async (t) => {

@@ -73,6 +73,9 @@ export function createFileCalls({ store, references, now }: FileCallsOptions): F
     getFile: async (request) => {
       const file = await store.getFile(keyOf(request));
       if (file?.status !== 'stored') throw absentFile(request.fileId);
+      const { threadId } = request;
+      if (threadId !== undefined && !(await references.isNamedIn(keyOf(request), threadId)))
+        throw absentFile(request.fileId);
       return toReply(file);
     },
 

@@ -33,6 +33,8 @@ export interface References {
   readonly settle: (key: FileKey, without?: string) => Promise<boolean>;
   /** Whether a thread that is there names the file. A note of a change that was refused, or of unknown outcome, is no name. */
   readonly isNamed: (key: FileKey) => Promise<boolean>;
+  /** Whether a thread names the file, or a change of the thread does whose outcome is not known. */
+  readonly isNamedIn: (key: FileKey, threadId: string) => Promise<boolean>;
 }
 
 interface ReferencesOptions {
@@ -197,6 +199,11 @@ export function createReferences({ store, now }: ReferencesOptions): References 
     settle,
 
     isNamed: async (key) => (await keptUntil(key)) === Infinity,
+
+    isNamedIn: async (key, threadId) => {
+      for await (const note of notesOf(store, key)) if (fromNoted(note.threadId).threadId === threadId) return true;
+      return false;
+    },
   };
 }
 

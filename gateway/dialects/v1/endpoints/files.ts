@@ -142,9 +142,12 @@ export const getFileUrl = endpoint({
   access: { resource: 'files', action: 'read' },
   params: FileParams,
   reply: FileUrl,
-  handle: async ({ owner, user, params, call }, { threads, files }) => {
+  handle: async ({ owner, user, shareId, params, call }, { threads, files }) => {
     const file = await threads.getFile({ owner, fileId: params.file_id }, call());
-    const { token, until } = files.addresses.make({ owner, fileId: file.fileId, ...ofKey(user) });
+    const { token, until } = files.addresses.make({
+      ...{ owner, fileId: file.fileId, ...ofKey(user) },
+      ...(shareId !== undefined && { shareId }),
+    });
     return JSON.stringify({
       file_id: file.fileId,
       url: `${fileAddresses}${token}`,

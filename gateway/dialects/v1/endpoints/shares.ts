@@ -26,6 +26,7 @@ import { ThreadParams } from '../schemas/threads.ts';
 import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
 import { endpoint } from './common/endpoint.ts';
 import { mayBy, ofShared, type SharedPlace } from './common/shared.ts';
+import { getFile, getFileInfo, getFileUrl } from './files.ts';
 import { invokeGraph, streamGraph } from './graph.ts';
 import { getMessage, listMessages } from './messages.ts';
 import { cancelRun, createRun, getRun, listRuns, streamRun, waitForRun } from './runs.ts';
@@ -223,6 +224,9 @@ function ofSender(message: Given, index: number, sender: string): object {
   if (message.role !== 'user') throw invalidAt([...at, 'role'], 'must be user', 'value_error');
   if (message.message_id !== undefined && message.message_id !== null)
     throw invalidAt([...at, 'message_id'], 'must be absent: the message is a new one', 'value_error');
+  // A file of the owner that the thread does not name would be named by it then.
+  if (typeof message.content !== 'string' && JSON.stringify(message.content).includes('"file_id":'))
+    throw invalidAt([...at, 'content'], 'must have no file_id: files are the owner’s to name', 'value_error');
   return { ...message, metadata: { ...message.metadata, sender } };
 }
 
@@ -234,6 +238,7 @@ const run = {
   body: examples.sharedRun,
 };
 const ofThread = { params: schemas.SharedParams, right: 'read' } as const;
+const ofFile = { params: schemas.SharedFileParams, right: 'read' } as const;
 const ofRun = { params: schemas.SharedRunParams, right: 'read' } as const;
 
 /** What recipients may do, each as the owner does it. */
@@ -266,6 +271,27 @@ export const sharedRows = [
   ofShared(listRuns, {
     ...ofThread,
     ...{ name: 'listSharedRuns', path: `${of}/runs`, summary: 'List the runs of a shared thread' },
+  }),
+  ofShared(getFile, {
+    ...ofFile,
+    ...{ name: 'getSharedFile', path: `${of}/files/{file_id}`, summary: 'Read the bytes of a file of a shared thread' },
+  }),
+  ofShared(getFileInfo, {
+    ...{ ...ofFile, exampleReply: examples.sharedFileInfo },
+    ...{
+      name: 'getSharedFileInfo',
+      path: `${of}/files/{file_id}/info`,
+      summary: 'Read what is known about a file of a shared thread',
+    },
+  }),
+  ofShared(getFileUrl, {
+    ...ofFile,
+    ...{
+      name: 'getSharedFileUrl',
+      path: `${of}/files/{file_id}/url`,
+      summary:
+        'Make an address at which anybody reads a file of a shared thread, for ten minutes and as long as it is shared',
+    },
   }),
   ofShared(createRun, {
     ...run,

@@ -1,4 +1,5 @@
 import type { Example } from '../schemas/described.ts';
+import { getFileInfo } from './files.ts';
 import { exampleIds } from './ids.ts';
 
 const share = {
@@ -33,3 +34,8 @@ export const sharedRun = {
   messages: [{ role: 'user', content: 'What is 6 times 7?' }],
   response_granularity: 'low',
 };
+
+const { expires_at: _expires, ...named } = getFileInfo.reply as Readonly<Record<string, unknown>>;
+
+/** A file that a thread names has no end. */
+export const sharedFileInfo = named;

@@ -29,6 +29,7 @@ export const SharedCheckpointParams = Type.Object({
   share_id: shareId,
   checkpoint_id: described(Id, 'The checkpoint'),
 });
+export const SharedFileParams = Type.Object({ share_id: shareId, file_id: described(Id, 'The file') });
 export const SharedRunParams = Type.Object({ share_id: shareId, run_id: described(Id, 'The run') });
 
 const right = words(shareRights, {

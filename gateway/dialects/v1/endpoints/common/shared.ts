@@ -3,6 +3,8 @@ import type { Thread } from '@agent-workflow/protos/threads';
 import type { TSchema } from 'typebox';
 import { decide } from '../../../../access/decide.ts';
 import type { ShareRight } from '../../../../access/rules.ts';
+import { untilAborted } from '../../../../files/index.ts';
+import type { FileContent } from '../../../../http/content.ts';
 import type { EndpointRequest } from '../../../../http/endpoint.ts';
 import { findShare, fromShareId, watchShare, type Share } from '../../../../shares/index.ts';
 import { principalOf } from '../../../common/questions.ts';
@@ -28,6 +30,8 @@ interface OfShared extends Pick<DescribedEndpoint, 'name' | 'path' | 'summary'> 
   readonly right: ShareRight | ((input: never) => ShareRight);
   /** The body of its example; absent: that of the owner. */
   readonly body?: Readonly<Record<string, unknown>>;
+  /** The reply of its example; absent: that of the owner. */
+  readonly exampleReply?: unknown;
   /** The input as the owner would send it. */
   readonly toInput?: (input: never, at: SharedPlace) => object;
 }
@@ -49,13 +53,17 @@ export interface SharedPlace {
 interface InPath {
   readonly share_id: string;
   readonly run_id?: string;
+  readonly file_id?: string;
 }
 
 /**
  * An operation of owners for those with whom a thread is shared. Who has no part in the share finds nothing. What takes long ends soon after the share
  * has ended.
  */
-export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own }: OfShared): DescribedEndpoint {
+export function ofShared(
+  row: DescribedEndpoint,
+  { right, toInput, body, exampleReply, ...own }: OfShared,
+): DescribedEndpoint {
   const { takesTicket: _, input: given, params: _params, ...more } = row;
   const input = own.input ?? given;
   return {
@@ -63,7 +71,10 @@ export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own 
       ...more,
       ...own,
       tag: 'shares',
-      example: { ...row.example, params: exampleParams(row), ...(body && { body }) },
+      example: {
+        ...{ ...row.example, params: exampleParams(row), ...(body && { body }) },
+        ...(exampleReply !== undefined && { reply: exampleReply }),
+      },
       description: `As \`${row.method} ${row.path}\` for the owner of the thread.`,
       aliases: [],
       isOfOthers: true,
@@ -76,6 +87,9 @@ export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own 
         const mayAnswer = mayBy(share, request, 'answer', services.access);
         if (action === 'write' && (row.startsRun ? !mayAnswer : true)) refuseAsking(thread);
         if (runId !== undefined) await requireRun({ owner, threadId, runId }, request, services);
+        // A file that the thread does not name is absent, though its owner has it.
+        const { file_id: fileId } = params;
+        if (fileId !== undefined) await services.threads.getFile({ owner, threadId, fileId }, request.call());
         const revoked = new AbortController();
         const mayGoOn = (now: Share): boolean => mayBy(now, request, action, services.access);
         const watch = watchShare(services.threads, share, { mayGoOn, end: () => revoked.abort() });
@@ -83,7 +97,7 @@ export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own 
         const { call, roles: _roles, ...rest } = request;
         const asOwner: EndpointRequest = {
           ...rest,
-          ...{ owner, sender: request.owner },
+          ...{ owner, sender: request.owner, shareId },
           params: { ...params, thread_id: threadId, ...(runId !== undefined && { run_id: runId }) },
           input: toInput
             ? toInput(request.input as never, { threadId, sender: principalOf(request.owner), mayAnswer })
@@ -94,7 +108,8 @@ export function ofShared(row: DescribedEndpoint, { right, toInput, body, ...own 
           },
         };
         try {
-          return await row.handle(asOwner, services);
+          const reply = await row.handle(asOwner, services);
+          return row.answer === 'content' ? untilAborted(reply as FileContent, revoked.signal) : reply;
         } catch (error) {
           throw revoked.signal.aborted ? noShare() : error;
         }
