@@ -179,6 +179,7 @@ export interface AnswerRequest {
   readonly attemptId?: string;
   readonly onceKey?: string;
   readonly onlyRepeated?: boolean;
+  readonly questionId: string;
 }
 
 export interface Answering {

@@ -1104,6 +1104,8 @@ export interface AnswerQuestionRequest {
   readonly onceKey?: string;
   /** Nothing is answered: an answer that this principal has given to a question that is closed by now gets its reply again. */
   readonly onlyRepeated?: boolean;
+  /** `question_id` of Question: one that is open again in its run has another. */
+  readonly questionId: string;
 }
 
 export interface AnswerQuestionReply {

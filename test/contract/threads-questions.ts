@@ -62,15 +62,22 @@ const only = async (threads: Threads, roles?: readonly string[]): Promise<Questi
 };
 
 let answers = 0;
+/** The ids of the questions that were seen open, by thread and interrupt. */
+const questionIds = new WeakMap<Threads, Map<string, string>>();
+
 const answer = async (
   threads: Threads,
   interruptId: string,
   parts: Partial<AnswerQuestionRequest> & { readonly value?: unknown } = {},
 ): Promise<AnswerQuestionReply> => {
-  const { value = 'yes', ...rest } = parts;
+  const { value = 'yes', threadId = thread1.threadId, ...rest } = parts;
+  const name = `${threadId}/${interruptId}`;
+  const all = await threads.listQuestions({ roles: [':all'], limit: 100 }, call());
+  const open = all.questions.find((one) => one.interruptId === interruptId && one.threadId === threadId);
+  const known = questionIds.get(threads) ?? new Map<string, string>();
+  if (open) questionIds.set(threads, known.set(name, open.questionId));
   const of = {
-    ...thread1,
-    interruptId,
+    ...{ owner, threadId, questionId: known.get(name) ?? 'none', interruptId },
     runId: `answer-${String(answers++)}`,
     requestId: 'q',
     by: 'boris',
@@ -263,6 +270,27 @@ export function threadsQuestionsContract(test: TestFn, name: string, open: OpenT
     t.is((await answer(threads, id, { ...inFork, by: 'dora', runId: 'r3' })).runId, 'r3');
     const claimed = await claim(threads, 'r3', inFork);
     t.like(parse(claimed.optionsJson), { user: { sub: 'ada' } });
+  });
+
+  check('a question that is open again after its answer is another one', async (t, threads) => {
+    const id = await askingTurn(threads, 'r1');
+    const before = await only(threads);
+    const [asked] = (await threads.listCheckpoints({ ...thread1, limit: 1, offset: 0 }, call())).checkpoints;
+    await answer(threads, id, { runId: 'r2' });
+    const { epoch } = await claim(threads, 'r2');
+    await commit(threads, 'r2', epoch, { end: completed });
+    await threads.restoreThread({ ...thread1, checkpointId: asked?.checkpointId ?? '' }, call());
+    const after = await only(threads);
+    t.not(after.questionId, before.questionId);
+    t.true(after.askedAt > before.askedAt);
+    const { questionId } = before;
+    t.true((await threads.getQuestion({ questionId }, call())).isClosed);
+    t.is((await answer(threads, id, { questionId })).runId, 'r2');
+    await refused(t, answer(threads, id, { questionId, by: 'clara' }), 'Conflict');
+    t.is((await only(threads)).questionId, after.questionId);
+    t.is((await answer(threads, id, { runId: 'r3' })).runId, 'r3');
+    t.is((await answer(threads, id, { questionId: after.questionId, runId: 'r4' })).runId, 'r3');
+    await refused(t, answer(threads, id, { questionId }), 'Conflict');
   });
 
   check('a deadline that passes goes on without an answer', async (t, threads) => {

@@ -188,6 +188,25 @@ test('an owner with the role answers a question that does not leave him out, in 
   t.is((await ada.send('POST', '/v1/graph/invoke', message)).status, 200);
 });
 
+test('a thread that is brought back to its question asks another one, and the same answer again approves nothing', async (t) => {
+  const [ada, boris] = [as('ada'), as('boris', 'manager')];
+  const asked = await pose(ada);
+  const { body } = await ada.send('GET', `/v1/threads/${asked.thread}/checkpoints`);
+  const [checkpoint] = (body.data as { readonly checkpoints: readonly { readonly checkpoint_id: string }[] })
+    .checkpoints;
+  t.is((await answer(boris, asked)).status, 200);
+  const { run } = await outcome(ada, asked);
+  t.is((await ada.send('POST', `/v1/threads/${asked.thread}/restore`, { ...checkpoint })).status, 200);
+  const again = await service.data(t, 'answerQuestion', answer(boris, asked));
+  t.deepEqual(again, { question_id: asked.questionId, status: 'answered', answers: 1, quorum: 1 } as never);
+  await service.refused(t, answer(as('clara', 'manager'), asked), 404, 'RESOURCE_NOT_FOUND');
+  t.is((await outcome(ada, asked)).run.run_id, run.run_id);
+  const [anew] = (await questionsOf(boris)).filter(({ thread_id: id }) => id === asked.thread);
+  t.not(anew?.question_id, asked.questionId);
+  t.is((await answer(boris, { questionId: anew?.question_id ?? '' })).status, 200);
+  t.not((await outcome(ada, asked)).run.run_id, run.run_id);
+});
+
 test('a quorum takes so many callers, and an answer that differs ends it', async (t) => {
   const [boris, clara, dora] = ['boris', 'clara', 'dora'].map((name) => as(name, 'manager')) as [
     Client,

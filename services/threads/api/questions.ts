@@ -179,13 +179,19 @@ const otherBytes = 1024;
 /** The question at a place: `hidden` while a run holds its thread, `undefined` when its thread does not ask it any more. */
 async function readQuestion(store: ThreadReads, place: QuestionPlace): Promise<Question | 'hidden' | undefined> {
   const head = await store.getHead(place);
-  const addressed = head?.deleting === false ? head.addressed?.find(({ id }) => id === place.id) : undefined;
+  const addressed = head?.deleting === false ? head.addressed?.find(isOf(place)) : undefined;
   if (!head || !addressed) return undefined;
   if (!isAnswerable(head, place.id)) return head.activeRun === undefined ? undefined : 'hidden';
   const asking = await store.getRun(place.owner, head.interruptedRun ?? '');
   const shown = fromQuestions(asking?.end?.interruptsJson).find(({ id }) => id === place.id);
   return asking && shown && toQuestion(place, { head, addressed, asking, shown });
 }
+
+/** Whether a question of a thread is the one whose place this is. */
+const isOf =
+  (place: QuestionPlace) =>
+  (question: AddressedQuestion): boolean =>
+    question.id === place.id && questionIdOf(place, question) === fromEntry(place.entry).questionId;
 
 interface Asked {
   readonly head: Head;
@@ -202,7 +208,7 @@ function toQuestion(key: ThreadKey, { head, addressed, asking, shown }: Asked): 
   const { id, to, notOwner = false, quorum = 1, askedAt, deadline, given } = addressed;
   const { node } = shown as { readonly node?: unknown };
   return {
-    ...{ questionId: questionIdOf(key, id), owner: key.owner, threadId: key.threadId, runId, interruptId: id },
+    ...{ questionId: questionIdOf(key, addressed), owner: key.owner, threadId: key.threadId, runId, interruptId: id },
     ...{ agent: agentOf(head) ?? defaultAgent, node: typeof node === 'string' ? node : '' },
     ...{ to, notOwner, quorum, answeredBy: given?.by.map(({ by }) => by) ?? [], askedAt },
     ...(sender !== undefined && { sender }),
@@ -232,7 +238,7 @@ export async function sweepQuestions(
     if (row?.version !== version) continue;
     const place = readPlace(row.json);
     const head = place && (await store.getHead(place));
-    const question = head?.deleting === false ? head.addressed?.find((one) => one.id === place?.id) : undefined;
+    const question = place && head?.deleting === false ? head.addressed?.find(isOf(place)) : undefined;
     if (!place || !head || !question) {
       for (const role of place?.to ?? [])
         await store.deleteResource({ ...ofRole(role, place?.day ?? ''), id: place?.entry ?? '' }, 1);
@@ -240,7 +246,7 @@ export async function sweepQuestions(
       continue;
     }
     for (const write of entriesOf(place, head, question)) if (write.id !== id) await store.putResource(write);
-    const attempt = questionIdOf(place, `${place.id}/${String(version)}`);
+    const attempt = questionIdOf(place, { id: `${place.id}/${String(version)}` });
     await store.putResource({
       ...key,
       version: version + 1,

@@ -88,12 +88,12 @@ export async function restoringChange(
   const asking = interruptedRun === '' ? undefined : await store.getRun(key.owner, interruptedRun);
   const hasDeadlines =
     asking?.threadId === key.threadId && asking.end?.interruptsJson?.includes('"deadline":') === true;
+  const times = { version: head.version + 1, updatedAt: Math.max(head.updatedAt, now) };
   const after: Head = {
     ...marked(head, mark),
-    ...(mark.addressed && { addressed: askedAnew(mark.addressed) }),
+    ...(mark.addressed && { addressed: askedAnew(mark.addressed, times) }),
     nextPosition: head.nextPosition,
-    version: head.version + 1,
-    updatedAt: Math.max(head.updatedAt, now),
+    ...times,
   };
   const rows = restored(overlay);
   const change: Change = {

@@ -265,7 +265,7 @@ async function copyThread(
     metadata: toJson({ forked_from: { thread_id: from.threadId, checkpoint_id: checkpointId } } satisfies Origin),
     undo: encodeUndo({ mark: emptyMark, fields: [], entries: [], removed: [] }),
   };
-  const questions = head.addressed && { addressed: askedAnew(head.addressed) };
+  const questions = head.addressed && { addressed: askedAnew(head.addressed, head) };
   const left = progress === undefined ? {} : { progress: withoutDeadlines(progress) };
   const title = titleUnder(overlay, source, entitled);
   await copy.write({ fields, checkpoint }, { ...head, ...left, ...title, ...questions, deleting: false });

@@ -85,6 +85,8 @@ export interface AddressedQuestion {
   /** How many principals must give the same answer; absent: one. */
   readonly quorum?: number;
   readonly askedAt: number;
+  /** The version of the thread with which it came to be open again: another question to those who answered it before. Absent: it was opened once. */
+  readonly reopened?: number;
   readonly deadline?: number;
   /** The answers so far, which are all the same: their hash, and who gave them. */
   readonly given?: { readonly hash: string; readonly by: readonly Answerer[] };

@@ -13,9 +13,15 @@ import { matchesInterrupts, startsAnew, type Continuing } from './continuing.ts'
 
 const none: readonly never[] = [];
 
-/** The id by which callers know such a question: every replica derives the same, and it names neither thread nor owner. */
-export const questionIdOf = ({ owner, threadId }: ThreadKey, id: string): string =>
-  idFrom(JSON.stringify([owner, threadId, id]), 'addressed question');
+/**
+ * The id by which callers know such a question: every replica derives the same, and it names neither thread nor owner. One that is open again has
+ * another, so that an answer to what was answered is none to it.
+ */
+export const questionIdOf = (
+  { owner, threadId }: ThreadKey,
+  { id, reopened }: Pick<AddressedQuestion, 'id' | 'reopened'>,
+): string =>
+  idFrom(JSON.stringify([owner, threadId, id, ...(reopened === undefined ? [] : [reopened])]), 'addressed question');
 
 /** The open questions of a thread that others answer. */
 export const openAddressed = ({ addressed = none, openInterrupts }: Head): readonly AddressedQuestion[] =>
@@ -77,9 +83,12 @@ const isRoles = (to: unknown): to is readonly string[] =>
 const isQuorum = (quorum: unknown): quorum is number =>
   Number.isInteger(quorum) && (quorum as number) > 1 && (quorum as number) <= mostCallers;
 
-/** The questions as they are in a thread that comes to stand at them again: nobody has answered them there, and they wait. */
-export const askedAnew = (addressed: readonly AddressedQuestion[]): readonly AddressedQuestion[] =>
-  addressed.map(({ given: _, deadline: _due, ...question }) => question);
+/** The questions as they are in a thread that comes to stand at them again with this version: nobody has answered them there, and they wait. */
+export const askedAnew = (
+  addressed: readonly AddressedQuestion[],
+  { version: reopened, updatedAt: askedAt }: Pick<Head, 'version' | 'updatedAt'>,
+): readonly AddressedQuestion[] =>
+  addressed.map(({ given: _, deadline: _due, ...question }) => ({ ...question, askedAt, reopened }));
 
 /** The questions of others that a run answers, or drops because it begins anew. */
 function concernedBy(head: Head, run: Continuing): readonly AddressedQuestion[] {
@@ -119,11 +128,11 @@ const answered = (key: ThreadKey, question: AddressedQuestion): ServiceError =>
 function refusal(
   code: 'Conflict' | 'PermissionDenied',
   key: ThreadKey,
-  { id, to }: AddressedQuestion,
+  question: AddressedQuestion,
   why: string,
 ): ServiceError {
-  const questionId = questionIdOf(key, id);
-  const message = `thread "${key.threadId}" waits for an answer of ${to.join(' or ')} to question "${questionId}": ${why}`;
+  const questionId = questionIdOf(key, question);
+  const message = `thread "${key.threadId}" waits for an answer of ${question.to.join(' or ')} to question "${questionId}": ${why}`;
   return new ServiceError(code, message, {
     details: [{ field: ['questions', questionId], msg: message, type: questionOfOthers }],
   });
@@ -136,7 +145,7 @@ export function refuseQuorum(key: ThreadKey, head: Head, mayAnswer: readonly str
   if (!several) return;
   throw new ServiceError(
     'Conflict',
-    `question "${questionIdOf(key, several.id)}" takes the answers of ${String(several.quorum)} callers: each answers it by its id`,
+    `question "${questionIdOf(key, several)}" takes the answers of ${String(several.quorum)} callers: each answers it by its id`,
   );
 }
 

@@ -77,7 +77,7 @@ export function fromEntry(entry: string): QuestionEntry {
 const placeOf = (key: ThreadKey, { agent = defaultAgent }: Head, question: AddressedQuestion): QuestionPlace => {
   const { id, to, askedAt, deadline } = question;
   const { owner, threadId } = key;
-  const questionId = questionIdOf(key, id);
+  const questionId = questionIdOf(key, question);
   const ownerHash = idFrom(owner, 'owner of questions').slice(-12);
   const entry = toEntry({ questionId, askedAt, ownerHash, agent, ...(deadline !== undefined && { deadline }) });
   return { owner, threadId, id, to: [...to, allRoles], entry, day: dayOf(askedAt) };

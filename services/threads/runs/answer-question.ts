@@ -41,13 +41,13 @@ export function decideAnswer(
   const { head } = snapshot;
   if (!head || head.deleting) throw notFound(`thread "${request.threadId}" does not exist`);
   const hash = hashOfAnswer(request.answerJson);
-  const question = openAddressed(head).find(({ id }) => id === request.interruptId);
+  const question = openAddressed(head).find((one) => isMeant(request, one));
   if (!question || !asking || head.interruptedRun !== asking.runId || !isAnswerable(head, question.id))
     throw closed(request);
   const { quorum = 1, given } = question;
   const differs = given !== undefined && given.hash !== hash;
   if (given?.by.some(({ by }) => by === request.by)) {
-    if (differs) throw conflict(`"${request.by}" has given another answer to question "${shownId(request)}" already`);
+    if (differs) throw conflict(`"${request.by}" has given another answer to question "${request.questionId}" already`);
     return { reply: { answers: given.by.length, quorum, differs: false } };
   }
   const by: readonly Answerer[] = [
@@ -62,7 +62,7 @@ export function decideAnswer(
   const accepted = decideAccept(
     acceptanceAsAsked(request, {
       ...{ head, asking, runId: request.runId, requestId: request.requestId, keys: [id] },
-      given: { ...brought, answeredBy: by },
+      given: { ...brought, answeredBy: by, answers: request.questionId },
     }),
     { ...snapshot, ...deciding, resumed: asking, held: undefined, settled: [id] },
     now,
@@ -78,6 +78,9 @@ export function decideAnswer(
   };
 }
 
+const isMeant = ({ interruptId, questionId, ...key }: AnswerQuestionRequest, question: AddressedQuestion): boolean =>
+  question.id === interruptId && questionIdOf(key, question) === questionId;
+
 const withAnswers = (head: Head, question: AddressedQuestion): Head => ({
   ...head,
   addressed: (head.addressed ?? []).map((one) => (one.id === question.id ? question : one)),
@@ -85,21 +88,25 @@ const withAnswers = (head: Head, question: AddressedQuestion): Head => ({
 
 /** The reply to the last answer, where `run` is what it began and this is the same answer again; `undefined` for any other. */
 export function repeatedAnswer(
-  { by, interruptId, answerJson }: AnswerQuestionRequest,
+  { by, interruptId, questionId, answerJson }: AnswerQuestionRequest,
   { runId, options }: Pick<RunRecord, 'runId' | 'options'>,
 ): AnswerQuestionReply | undefined {
-  const { answeredBy = [], resume } = fromJson(options) as {
+  const {
+    answeredBy = [],
+    answers,
+    resume,
+  } = fromJson(options) as {
     readonly answeredBy?: readonly Answerer[];
+    readonly answers?: unknown;
     readonly resume?: unknown;
   };
+  if (answers !== questionId) return undefined;
   if (!answeredBy.some((one) => one.by === by) || typeof resume !== 'object' || resume === null) return undefined;
   const brought = Object.entries(resume).find(([id]) => id === interruptId);
   if (!brought || idFrom(canonical(brought[1]), 'answer') !== hashOfAnswer(answerJson)) return undefined;
   return { answers: answeredBy.length, quorum: answeredBy.length, differs: false, runId };
 }
 
-const shownId = (request: AnswerQuestionRequest): string => questionIdOf(request, request.interruptId);
-
 /** The question is not one that the thread waits to be answered. */
-export const closed = (request: AnswerQuestionRequest): ServiceError =>
-  conflict(`question "${shownId(request)}" is not open: it was answered, or its thread has gone on`);
+export const closed = ({ questionId }: AnswerQuestionRequest): ServiceError =>
+  conflict(`question "${questionId}" is not open: it was answered, or its thread has gone on`);

@@ -9,6 +9,7 @@ interface AskedOptions {
   readonly passed?: unknown;
   readonly differ?: unknown;
   readonly answeredBy?: unknown;
+  readonly answers?: unknown;
   readonly mayAnswer?: unknown;
   readonly accepted?: unknown;
   readonly request?: unknown;
@@ -36,6 +37,7 @@ export function acceptanceAsAsked({ owner, threadId }: ThreadKey, going: GoingOn
     passed: _passed,
     differ: _differ,
     answeredBy: _by,
+    answers: _answers,
     mayAnswer: _may,
     accepted: _accepted,
     request: _request,

@@ -110,7 +110,7 @@ export const answerQuestion = endpoint({
     if (isOpen) await mayTouchAll(request, questionAccess.answer, [question], subjectOf, services);
     const { owner, threadId, interruptId } = question;
     const { by, client } = answererOf(request);
-    const answer = { owner, threadId, interruptId, runId: newId('run'), requestId, by, client, answerJson };
+    const answer = { owner, threadId, questionId, interruptId, runId: newId('run'), requestId, by, client, answerJson };
     const given = { ...answer, ...idempotency, ...(!isOpen && { onlyRepeated: true }) };
     const reply = await execution.answerQuestion(given, call()).catch((error: unknown) => {
       // Who has not answered it learns nothing of a question that is closed.
