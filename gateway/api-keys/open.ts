@@ -22,11 +22,18 @@ interface KeyedAuthOptions extends LiveKeysOptions {
 /** Nobody has a key. */
 export const withoutKeys: KeyedAuth['enterByKey'] = () => Promise.reject(refusedTicket());
 
-/** Adds API keys to a way of authentication, as `API_KEYS` says. Where they are off, nothing is changed. */
+const noKeyIsLive = (): Promise<boolean> => Promise.resolve(false);
+
+/** Adds API keys to a way of authentication, as `API_KEYS` says. Where they are off, none lets in, and what one has set up is refused as that of a revoked one. */
 export function openApiKeys(auth: Auth, { config, access, threads, log }: KeyedAuthOptions): KeyedAuth {
   const { [Symbol.dispose]: _, ...rest } = auth;
   if (config.API_KEYS === 'off')
-    return { ...rest, enterByKey: withoutKeys, [Symbol.asyncDispose]: () => Promise.resolve() };
+    return {
+      ...rest,
+      authorize: withinScopes({ authorize: auth.authorize, isLive: noKeyIsLive }),
+      enterByKey: withoutKeys,
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
   const keys = openLiveKeys({ threads, log });
   return {
     ...rest,
