@@ -99,7 +99,7 @@ export interface RunReadCalls {
    * hold fewer than `limit`, or none, and still have a cursor.
    */
   readonly listOwnRuns: (request: ListOwnRunsRequest, call: Call) => Promise<ListOwnRunsReply>;
-  /** The runs of all owners, newest first, in pages as those of ListOwnRuns: for operators. A store may forget those accepted more than 90 days ago. */
+  /** The newest 10,000 runs of all owners, newest first, in pages as those of ListOwnRuns: for operators. A store may forget those accepted more than 90 days ago. */
   readonly listAllRuns: (request: ListAllRunsRequest, call: Call) => Promise<ListAllRunsReply>;
   /**
    * How many of an owner's newest 10,000 runs pass the filters of ListOwnRuns, by day and status, and how long they took. Invalid for an
@@ -1297,6 +1297,8 @@ export interface ListAllRunsReply {
   readonly runs: readonly Run[];
   /** Absent when no older run is left to be read. */
   readonly cursor?: string;
+  /** Whether the list ends here because its newest 10,000 runs are read, and not because there are no others. */
+  readonly atLeast: boolean;
 }
 
 export interface CountRunsRequest {

@@ -2,13 +2,13 @@ import { jsonBytes } from '../http/json.ts';
 import type { Call } from '@agent-workflow/protos/call';
 import type { ResourceCalls } from '@agent-workflow/protos/threads';
 
-/** What somebody did with what belongs to somebody else. */
+/** What somebody did with what belongs to somebody else. The id of the line says when. */
 export interface AuditLine {
-  /** When, in milliseconds since 1970. */
-  readonly at: number;
   /** The owner key of who did it, and the roles that they had. */
   readonly who: string;
   readonly roles: readonly string[];
+  /** Of the API key by which they came; absent where they came by none. */
+  readonly keyId?: string | undefined;
   readonly action: 'read' | 'stop' | 'retry';
   /** What was read or changed, as `state`; by the name of the operation. */
   readonly operation: string;
@@ -41,9 +41,8 @@ export async function appendLine(
   { id, line }: { readonly id: string; readonly line: AuditLine },
   call: Call,
 ): Promise<void> {
-  const { at } = line;
   const json = jsonBytes(line);
-  await threads.putResource({ kind: 'audit', owner: dayOf(at), id, version: 1, json, attemptId: id }, call);
+  await threads.putResource({ kind: 'audit', owner: dayOf(timeOf(id)), id, version: 1, json, attemptId: id }, call);
 }
 
 /** Lines that one request reads. */
@@ -84,6 +83,9 @@ export async function* readLines(
     } while (cursor !== undefined);
   }
 }
+
+/** When a line was made, in milliseconds since 1970, as its id says. */
+export const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 const startOfDay = (at: number): number => Math.floor(at / dayMs) * dayMs;
 

@@ -32,6 +32,15 @@ interface Run {
   readonly thread_title: string | null;
 }
 
+interface Failed {
+  readonly error: {
+    readonly message: string | null;
+    readonly code: string;
+    readonly node?: string;
+    readonly reason?: string;
+  };
+}
+
 let made = 0;
 
 /** A run of a user on a thread of its own, which has ended. */
@@ -156,6 +165,30 @@ test('what is masked is seen without a reason, and leaves no line', async (t) =>
     t.is((await sue.send('GET', path)).status, 404, 'the anonymous owner has none of that id');
   }
   t.false((await linesOf()).some(({ owner_id: of }) => of === 'eve'));
+});
+
+test('the text of an error is contents: what is masked has its code, node and reason', async (t) => {
+  const { run_id, thread_id } = await runOf('hal', 'fail');
+  const sue = as('sue', 'support');
+  const own = (await as('hal').send('GET', `/v1/runs/${run_id}`)).body.data as Failed;
+  t.regex(own.error.message ?? '', /\w/);
+  const { message, code, node, reason } = own.error;
+  const named = { message: null, code, ...(node !== undefined && { node }), ...(reason !== undefined && { reason }) };
+  const run = (await sue.send('GET', `/v1/admin/runs/${run_id}?user_id=hal`)).body.data as Failed;
+  t.deepEqual(run.error, named);
+  const { runs } = (await sue.send('GET', '/v1/admin/runs?user_id=hal')).body.data as { runs: Failed[] };
+  t.deepEqual(runs[0]?.error, named);
+  const trace = await sue.send('GET', `/v1/admin/runs/${run_id}/trace?user_id=hal`);
+  const { spans } = trace.body.data as { spans: Partial<Failed>[] };
+  const errors = spans.flatMap(({ error }) => error ?? []);
+  t.true(errors.length > 0);
+  t.true(errors.every((error) => error.message === null));
+  const ofThread = await sue.send('GET', `/v1/admin/threads/${thread_id}/runs?user_id=hal`);
+  for (const { body } of [trace, ofThread]) t.false(JSON.stringify(body).includes(message ?? ''));
+  const contents = `/v1/admin/runs/${run_id}?user_id=hal&show=contents&reason=why`;
+  t.is(((await as('pat', 'ops').send('GET', contents)).body.data as Failed).error.message, message);
+  // It would find words of what is masked.
+  t.is((await sue.send('GET', '/v1/admin/runs?user_id=hal&error=a')).status, 422);
 });
 
 test('an operator stops and retries runs of others, which stay their owners’, and the audit has it', async (t) => {

@@ -71,6 +71,12 @@ const runMarks = {
   fromParts: (createdAt: number, runId: string): RunMark => ({ createdAt, runId }),
 };
 
+/** A place in a list of runs, and how many of them were read up to there. */
+export interface ListEnd {
+  readonly mark: RunMark;
+  readonly read: number;
+}
+
 export const runsCursors = ({ owner, threadId }: Pick<ListRunsRequest, 'owner' | 'threadId'>): Cursors<RunMark> =>
   cursorsByTime(['runs', owner, threadId], runMarks);
 
@@ -83,8 +89,14 @@ export const allRunsCursors = ({
   owner,
   ...selection
 }: RunSelection &
-  Pick<ListAllRunsRequest, 'newestOfThread' | 'waiting'> & { readonly owner: string | undefined }): Cursors<RunMark> =>
-  cursorsByTime(['all runs', owner ?? null, newestOfThread, waiting, ...selectionParts(selection)], runMarks);
+  Pick<ListAllRunsRequest, 'newestOfThread' | 'waiting'> & { readonly owner: string | undefined }): Cursors<ListEnd> =>
+  cursorsByTime(['all runs', owner ?? null, newestOfThread, waiting, ...selectionParts(selection)], {
+    toParts: ({ mark: { createdAt, runId }, read }) => [createdAt, `${String(read)} ${runId}`],
+    fromParts: (createdAt, text) => {
+      const end = text.indexOf(' ');
+      return { mark: { createdAt, runId: text.slice(end + 1) }, read: Number(text.slice(0, end)) };
+    },
+  });
 
 /**
  * The same for what selects the same, whatever the order of its parts. Without a filter it is as it was before there were any: pages of one

@@ -3,7 +3,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
 import type { RunStatus } from '@agent-workflow/protos/lists';
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { ListAllRunsRequest, Threads } from '@agent-workflow/protos/threads';
 import { openSqliteThreadStore } from '../adapters/sqlite/store.ts';
 import { newHead } from '../record/head.ts';
 import type { RunRecord } from '../ports/record.ts';
@@ -98,6 +98,29 @@ test('a page that finds few reads 2,000 runs, and its cursor continues after the
   );
   t.truthy(first.cursor);
   t.deepEqual(await walk(threads, 10, ['failed']), { ids: ['r4499', 'r0'], pages: [1, 0, 1] });
+});
+
+test('the list of all owners ends with its newest 10,000 runs, in pages of any size, and says that there are others', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  await fill(store, 10_200, (index) => (index % 5100 === 0 ? 'failed' : 'completed'));
+  const pagesOf = async (limit: number, more: Partial<ListAllRunsRequest> = {}) => {
+    const ids: string[] = [];
+    for (let pages = 1, cursor: string | undefined; ; pages += 1) {
+      const asked = { limit, statuses: [], newestOfThread: false, waiting: false, ...more };
+      const page = await threads.listAllRuns({ ...asked, ...(cursor !== undefined && { cursor }) }, call());
+      ids.push(...page.runs.map(({ runId }) => runId));
+      ({ cursor } = page);
+      if (cursor === undefined) return { found: ids.length, last: ids.at(-1), pages, atLeast: page.atLeast };
+      t.false(page.atLeast);
+    }
+  };
+  t.deepEqual(await pagesOf(1000), { found: 10_000, last: 'r200', pages: 10, atLeast: true });
+  t.deepEqual(await pagesOf(640), { found: 10_000, last: 'r200', pages: 16, atLeast: true });
+  t.deepEqual(await pagesOf(10, { statuses: ['failed'] }), { found: 1, last: 'r5100', pages: 5, atLeast: true });
+  t.deepEqual(await pagesOf(1000, { owner }), { found: 10_000, last: 'r200', pages: 10, atLeast: true });
+  const ofBefore = { filter: { to: 5000 }, statuses: ['failed'] } as const;
+  t.deepEqual(await pagesOf(10, ofBefore), { found: 1, last: 'r0', pages: 3, atLeast: false });
 });
 
 test("a page of one agent's runs is full, however many runs others have, and reads no more than it gives", async (t) => {

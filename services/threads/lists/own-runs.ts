@@ -1,7 +1,6 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { createYielder } from '@agent-workflow/kit/yielder';
-import type { Cursors } from '@agent-workflow/kit/cursors';
 import type { Call } from '@agent-workflow/protos/call';
 import type {
   CountRunsReply,
@@ -13,7 +12,7 @@ import type {
 } from '@agent-workflow/protos/threads';
 import type { AnyRunRow, OwnRunRow, RunMark, ThreadLists } from '../ports/lists.ts';
 import { ownRunBytes } from '../record/row-sizes.ts';
-import { allRunsCursors, ownRunsCursors } from './cursor.ts';
+import { allRunsCursors, ownRunsCursors, type ListEnd } from './cursor.ts';
 import { toProtoRun, withOwnerLock } from './lists.ts';
 import { createRunCounts } from './run-counts.ts';
 import { runTest, type RunSelection } from './run-filter.ts';
@@ -22,8 +21,8 @@ import { runTest, type RunSelection } from './run-filter.ts';
 const runsOfPage = 2000;
 const runsAtOnce = 500;
 
-/** Runs of an owner that are counted at most, the newest. */
-const countedRuns = 10_000;
+/** Runs of an owner that are counted at most, and of all owners that are listed, the newest. */
+const newestRuns = 10_000;
 
 /** Requests to the store that one page takes at most, and one counting: a request gives fewer runs than it asks for where runs are large. */
 const readsOfPage = 16;
@@ -47,11 +46,17 @@ interface Reading<R extends OwnRunRow> extends RunSelection {
   readonly now: number;
 }
 
+interface Passing<R> {
+  readonly run: R;
+  /** How many runs of the list were read up to this one, with it. */
+  readonly read: number;
+}
+
 /** The runs of one request to the store that pass, the newest first. */
 interface Part<R extends OwnRunRow> {
-  readonly runs: readonly R[];
+  readonly found: readonly Passing<R>[];
   /** After which run more may pass; absent where none can. */
-  readonly next: RunMark | undefined;
+  readonly next: ListEnd | undefined;
 }
 
 /** The runs of a list that are asked for. It ends after the first run before `filter.from`, or when it has read its share. */
@@ -64,14 +69,14 @@ async function* passing<R extends OwnRunRow>(reading: Reading<R>): AsyncGenerato
   for (let left = most, size = first, reads = 0; left > 0 && reads < mostReads; size *= 2, reads += 1) {
     size = Math.min(size, left, Math.max(runsAtOnce, first));
     const { runs, next } = await read({ limit: size, after: mark, bytes: pageBytes });
-    left -= runs.length;
-    const found: R[] = [];
+    const found: Passing<R>[] = [];
     for (const run of runs) {
       if (yielder.isDue()) await yielder.yield();
-      if (passes(run) && isListed(run)) found.push(run);
+      left -= 1;
+      if (passes(run) && isListed(run)) found.push({ run, read: most - left });
     }
     mark = next && next.createdAt >= from ? next : undefined;
-    yield { runs: found, next: mark };
+    yield { found, next: mark && { mark, read: most - left } };
     if (!mark) return;
     await yielder.yield();
   }
@@ -91,12 +96,13 @@ export async function listOwnRuns(
   now: number,
 ): Promise<ListOwnRunsReply> {
   const read = ownList(store, owner, selection.agent);
-  const cursors = ownRunsCursors({ owner, ...selection });
-  const { runs, next } = await pageOf({ ...selection, read, now }, { limit, cursor, cursors }, call);
-  return { runs: runs.map((run) => toProtoRun(owner, run, run.head)), ...next };
+  const { toCursor, fromCursor } = ownRunsCursors({ owner, ...selection });
+  const after = cursor === undefined ? undefined : fromCursor(cursor);
+  const { runs, end } = await pageOf({ ...selection, read, now, after }, { limit, most: Infinity }, call);
+  return { runs: runs.map((run) => toProtoRun(owner, run, run.head)), ...(end && { cursor: toCursor(end.mark) }) };
 }
 
-/** A page of the runs of all owners. */
+/** A page of the newest 10,000 runs of all owners. */
 export async function listAllRuns(
   store: ThreadLists,
   { limit, cursor, newestOfThread, waiting, owner, ...selection }: ListAllRunsRequest,
@@ -105,11 +111,19 @@ export async function listAllRuns(
 ): Promise<ListAllRunsReply> {
   const isListed = (run: AnyRunRow): boolean =>
     (!newestOfThread || run.head.newestRun === run.runId) && (!waiting || run.head.interruptedRun === run.runId);
-  const cursors = allRunsCursors({ newestOfThread, waiting, owner, ...selection });
+  const { toCursor, fromCursor } = allRunsCursors({ newestOfThread, waiting, owner, ...selection });
+  const start = cursor === undefined ? undefined : fromCursor(cursor);
+  const readBefore = start?.read ?? 0;
   const read = owner === undefined ? store.listAllRuns : withOwner(owner, ownList(store, owner, selection.agent));
-  const reading = { ...selection, read, isListed, now };
-  const { runs, next } = await pageOf(reading, { limit, cursor, cursors }, call);
-  return { runs: runs.map((run) => toProtoRun(run.owner, run, run.head)), ...next };
+  const reading = { ...selection, read, isListed, now, after: start?.mark };
+  const { runs, end } = await pageOf(reading, { limit, most: newestRuns - readBefore }, call);
+  const next = end && { ...end, read: readBefore + end.read };
+  const atLeast = next !== undefined && next.read >= newestRuns;
+  return {
+    runs: runs.map((run) => toProtoRun(run.owner, run, run.head)),
+    ...(next && !atLeast && { cursor: toCursor(next) }),
+    atLeast,
+  };
 }
 
 /** The list of one owner, as a part of that of all. */
@@ -122,30 +136,32 @@ const withOwner =
 
 interface PageRequest {
   readonly limit: number;
-  readonly cursor: string | undefined;
-  readonly cursors: Cursors<RunMark>;
+  /** Runs that are left to be read of the list. */
+  readonly most: number;
 }
 
-/** It ends when it is full, or when it has read its share of runs of which few match: then its cursor is after the last run that was read. */
+/** It ends when it is full, or when it has read its share of runs of which few match: then its end is the last run that was read. */
 async function pageOf<R extends OwnRunRow>(
-  reading: Pick<Reading<R>, 'read' | 'isListed' | 'now' | keyof RunSelection>,
-  { limit, cursor, cursors: { toCursor, fromCursor } }: PageRequest,
+  reading: Pick<Reading<R>, 'read' | 'isListed' | 'now' | 'after' | keyof RunSelection>,
+  { limit, most: left }: PageRequest,
   { signal }: Call,
-): Promise<{ readonly runs: readonly R[]; readonly next: { readonly cursor?: string } }> {
-  const found: R[] = [];
+): Promise<{ readonly runs: readonly R[]; readonly end?: ListEnd | undefined }> {
+  const found: Passing<R>[] = [];
   let bytes = 0;
-  let after = cursor === undefined ? undefined : fromCursor(cursor);
-  const most = Math.max(runsOfPage, limit + 1);
-  for await (const part of passing({ ...reading, after, first: limit + 1, most, mostReads: readsOfPage, signal })) {
-    found.push(...part.runs);
-    bytes += part.runs.reduce((sum, run) => sum + ownRunBytes(run), 0);
-    after = part.next;
+  let end: ListEnd | undefined;
+  const most = Math.min(Math.max(runsOfPage, limit + 1), left);
+  for await (const part of passing({ ...reading, first: limit + 1, most, mostReads: readsOfPage, signal })) {
+    found.push(...part.found);
+    bytes += part.found.reduce((sum, { run }) => sum + ownRunBytes(run), 0);
+    end = part.next;
     if (found.length > limit || bytes > pageBytes) break;
   }
-  const { items, hasMore } = toPage(found, { limit, sizeOf: ownRunBytes });
+  const { items, hasMore } = toPage(found, { limit, sizeOf: ({ run }) => ownRunBytes(run) });
   const last = items.at(-1);
-  const end = hasMore && last ? last : after;
-  return { runs: items, next: end ? { cursor: toCursor(end) } : {} };
+  return {
+    runs: items.map(({ run }) => run),
+    end: hasMore && last ? { mark: last.run, read: last.read } : end,
+  };
 }
 
 /** How many runs pass a filter, by day and status, and how long they took. @throws Invalid for an unknown time zone. */
@@ -157,18 +173,18 @@ export function countRuns(
 ): Promise<CountRunsReply> {
   const counts = createRunCounts(timeZone);
   return withOwnerLock(owner, async () => {
-    let next: RunMark | undefined;
+    let next: ListEnd | undefined;
     const reading = {
       ...selection,
       read: ownList(store, owner, selection.agent),
       first: runsAtOnce,
-      most: countedRuns,
+      most: newestRuns,
       mostReads: readsOfCounts,
       signal,
       now,
     };
     for await (const part of passing(reading)) {
-      for (const run of part.runs) counts.add(run, now);
+      for (const { run } of part.found) counts.add(run, now);
       ({ next } = part);
     }
     return { ...counts.read(), atLeast: next !== undefined };

@@ -1,8 +1,8 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { readTime } from '@agent-workflow/protos/message';
-import type { Run, Thread } from '@agent-workflow/protos/threads';
-import { readLines, type AuditLine, type StoredLine } from '../../../audit/audit.ts';
+import type { ListAllRunsReply, Run, Thread } from '@agent-workflow/protos/threads';
+import { readLines, timeOf, type AuditLine, type StoredLine } from '../../../audit/audit.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { jsonObject, jsonText } from '../../../http/json.ts';
@@ -26,6 +26,7 @@ import { RunParams } from '../schemas/runs.ts';
 import { ThreadItem, ThreadParams } from '../schemas/threads.ts';
 import { endpoint } from './common/endpoint.ts';
 import { audit, mustReadContents, ofOthers, ownerIn, shownOwner } from './common/others.ts';
+import { withMaskedError } from './common/masked-error.ts';
 import { nextPage } from './common/page.ts';
 import { threadText, toRunItem } from './common/shown-items.ts';
 import { selectionOf } from './found-runs.ts';
@@ -33,18 +34,17 @@ import { listMessages } from './messages.ts';
 import { cancelRun, retryRun, streamRun } from './runs.ts';
 import { getState } from './state.ts';
 import { listRunSteps } from './steps.ts';
-import { getRunTrace } from './trace.ts';
+import { getMaskedTrace } from './trace.ts';
 
 const read = { resource: 'admin', action: 'read' } as const;
 const masked = (what: 'runs' | 'threads' | 'questions') => ({ what, contents: false });
 const withContents = (what: 'runs' | 'threads') => ({ what, contents: true });
 
-/** A run of somebody. The title of its thread and its question are contents. */
-const ownedRun = (run: Run, isMasked: boolean): Record<string, unknown> => ({
-  user_id: shownOwner(run.owner),
-  ...toRunItem(run),
-  ...(isMasked && { thread_title: null, question: undefined }),
-});
+/** A run of somebody. The title of its thread, its question and the text of its error are contents. */
+const ownedRun = (run: Run, isMasked: boolean): Record<string, unknown> => {
+  const shown = { user_id: shownOwner(run.owner), ...toRunItem(run) };
+  return isMasked ? { ...withMaskedError(shown), thread_title: null, question: undefined } : shown;
+};
 
 /** A thread of somebody as JSON text. Its names and its metadata are contents. */
 const ownedThread = (owner: string, thread: Thread, isMasked: boolean): string => {
@@ -63,6 +63,12 @@ const pageOf = ({ limit, cursor }: Page) => ({
   ...(cursor !== undefined && { cursor }),
 });
 
+/** How a page of a list of everybody's ends. */
+const endOf = ({ cursor, atLeast }: Pick<ListAllRunsReply, 'cursor' | 'atLeast'>): Record<string, string> => ({
+  ...nextPage(cursor),
+  ...(atLeast && { at_least: 'true' }),
+});
+
 interface Only {
   readonly user_id?: string;
   readonly agent?: string;
@@ -78,7 +84,7 @@ export const listAllRuns = endpoint({
   tag: 'admin',
   summary: 'List the runs of all owners, newest first',
   description:
-    'The runs of everybody that pass every filter given, newest first, without titles and questions. A page reads at most 2,000 runs, as that of `GET /v1/runs` does: continue with `cursor` until `has_more` is `false`. 403 for a caller without the role.',
+    'Those of the newest 10,000 runs of everybody that pass every filter given, newest first, without titles, questions and texts of errors; with `to`, of the newest accepted before it. A page reads at most 2,000 runs, as that of `GET /v1/runs` does: continue with `cursor` until `has_more` is `false`. `at_least` says that there are older ones. 403 for a caller without the role.',
   example: examples.listAllRuns,
   method: 'GET',
   path: '/v1/admin/runs',
@@ -88,8 +94,8 @@ export const listAllRuns = endpoint({
   reply: AllRunsList,
   handle: async ({ input, call }, { threads }) => {
     const asked = { ...selectionOf(input), ...onlyOf(input), ...pageOf(input) };
-    const { runs, cursor } = await threads.listAllRuns({ ...asked, newestOfThread: false, waiting: false }, call());
-    return JSON.stringify({ runs: runs.map((run) => ownedRun(run, true)), has_more: cursor !== undefined, cursor });
+    const { runs, ...end } = await threads.listAllRuns({ ...asked, newestOfThread: false, waiting: false }, call());
+    return jsonObject({ runs: JSON.stringify(runs.map((run) => ownedRun(run, true))), ...endOf(end) });
   },
 });
 
@@ -110,7 +116,7 @@ export const listAllThreads = endpoint({
   tag: 'admin',
   summary: 'List the threads of all owners, by their newest run',
   description:
-    'The threads of everybody that have a run, by the acceptance of their newest, without names, titles and metadata. A page reads at most 2,000 runs: continue with `cursor` until `has_more` is `false`. A status is that of the moment at which the thread is read.',
+    'The threads of everybody that have a run, by the acceptance of their newest, without names, titles and metadata. A page reads at most 2,000 runs: continue with `cursor` until `has_more` is `false`. The list ends with the newest 10,000 runs, and then says `at_least`. A status is that of the moment at which the thread is read.',
   example: examples.listAllThreads,
   method: 'GET',
   path: '/v1/admin/threads',
@@ -121,13 +127,13 @@ export const listAllThreads = endpoint({
   handle: async ({ input, call }, { threads }) => {
     const { status } = input;
     const asked = { statuses: [], newestOfThread: true, waiting: false };
-    const { runs, cursor } = await threads.listAllRuns({ ...asked, ...onlyOf(input), ...pageOf(input) }, call());
+    const { runs, ...end } = await threads.listAllRuns({ ...asked, ...onlyOf(input), ...pageOf(input) }, call());
     const shown = await readEach(runs, async ({ owner, threadId }) => {
       const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
       const isShown = thread && (status === undefined || status.some((each) => each === thread.status));
       return isShown ? ownedThread(owner, thread, true) : undefined;
     });
-    return jsonObject({ threads: `[${shown.join(',')}]`, ...nextPage(cursor) });
+    return jsonObject({ threads: `[${shown.join(',')}]`, ...endOf(end) });
   },
 });
 
@@ -136,7 +142,7 @@ export const listAllQuestions = endpoint({
   tag: 'admin',
   summary: 'List what waits for an answer, of all owners',
   description:
-    'The threads of everybody that wait for answers or for results of tools, by the runs that ask, newest first. Values of questions are shown with `show=contents`, for a role that reads contents, with a `reason`.',
+    'The threads of everybody that wait for answers or for results of tools, by the runs that ask, newest first, of the newest 10,000 runs: `at_least` says that there are older ones. Values of questions are shown with `show=contents`, for a role that reads contents, with a `reason`.',
   example: examples.listAllQuestions,
   method: 'GET',
   path: '/v1/admin/questions',
@@ -150,7 +156,7 @@ export const listAllQuestions = endpoint({
     const isMasked = input.show === 'masked';
     if (!isMasked) mustReadContents(request, 'questions', services);
     const asked = { statuses: ['interrupted'], newestOfThread: false, waiting: true } as const;
-    const { runs, cursor } = await threads.listAllRuns({ ...asked, ...onlyOf(input), ...pageOf(input) }, call());
+    const { runs, ...end } = await threads.listAllRuns({ ...asked, ...onlyOf(input), ...pageOf(input) }, call());
     if (!isMasked)
       for (const of of new Set(runs.map(({ owner }) => owner)))
         await audit(request, { action: 'read', operation: 'listAllQuestions', of, reason: input.reason }, services);
@@ -158,7 +164,7 @@ export const listAllQuestions = endpoint({
       ...questionOf(run),
       ...(!isMasked && { interrupts: await interruptsOf(run, { threads, call }) }),
     }));
-    return JSON.stringify({ questions, has_more: cursor !== undefined, cursor });
+    return jsonObject({ questions: JSON.stringify(questions), ...endOf(end) });
   },
 });
 
@@ -187,7 +193,8 @@ export const getRunOfOthers = endpoint({
   name: 'getRunOfOthers',
   tag: 'admin',
   summary: 'Get a run of somebody',
-  description: 'Where the run stands, its tokens, and why it failed. 404 when that owner has no such run.',
+  description:
+    'Where the run stands, its tokens, and why it failed: the text of the error with `show=contents`. 404 when that owner has no such run.',
   example: examples.getRunOfOthers,
   method: 'GET',
   path: '/v1/admin/runs/{run_id}',
@@ -238,12 +245,12 @@ export const getThreadOfOthers = endpoint({
   },
 });
 
-export const getTraceOfOthers = ofOthers(getRunTrace, {
+export const getTraceOfOthers = ofOthers(getMaskedTrace, {
   name: 'getTraceOfOthers',
   path: '/v1/admin/runs/{run_id}/trace',
   summary: 'Get the trace of a run of somebody',
   description:
-    'What went on in the run: steps, nodes, attempts, calls of models and tools, with their times, tokens and errors, as `GET /v1/runs/{run_id}/trace` has them. It names messages, and shows none.',
+    'What went on in the run: steps, nodes, attempts, calls of models and tools, with their times and tokens, as `GET /v1/runs/{run_id}/trace` has them. It names messages, and shows none, and of errors code and reason.',
   example: examples.getTraceOfOthers,
   forOperators: masked('runs'),
 });
@@ -295,7 +302,7 @@ export const listRunsOfOthersThread = endpoint({
   name: 'listRunsOfOthersThread',
   tag: 'admin',
   summary: 'List the runs of a thread of somebody, newest first',
-  description: 'As `GET /v1/threads/{thread_id}/runs`, without titles and questions.',
+  description: 'As `GET /v1/threads/{thread_id}/runs`, without titles, questions and texts of errors.',
   example: examples.listRunsOfOthersThread,
   method: 'GET',
   path: '/v1/admin/threads/{thread_id}/runs',
@@ -373,11 +380,12 @@ async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 function lineText({ id, json }: StoredLine): string {
-  const { at, who, roles, action, operation, of, runId, threadId, reason, requestId } = JSON.parse(
+  const { who, roles, keyId, action, operation, of, runId, threadId, reason, requestId } = JSON.parse(
     jsonText(json),
   ) as AuditLine;
   return JSON.stringify({
-    ...{ id, at: new Date(at).toISOString(), user_id: shownOwner(who), roles, action, operation },
+    ...{ id, at: new Date(timeOf(id)).toISOString(), user_id: shownOwner(who), roles, key_id: keyId },
+    ...{ action, operation },
     ...{ owner_id: shownOwner(of), run_id: runId, thread_id: threadId, reason, request_id: requestId },
   });
 }

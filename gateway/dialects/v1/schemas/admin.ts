@@ -15,7 +15,7 @@ import {
   time,
   words,
 } from './common.ts';
-import { Run, runFilters } from './runs.ts';
+import { Run, RunError, runFilters } from './runs.ts';
 import { ThreadItem, ThreadStatus } from './threads.ts';
 
 const UserId = Type.String({ minLength: 1, maxLength: 256, format: 'well-formed' });
@@ -45,7 +45,7 @@ const show = {
   show: words(['masked', 'contents'], {
     description: 'How much is shown',
     meanings: {
-      masked: 'without titles, names, metadata and questions',
+      masked: 'without titles, names, metadata, questions and texts of errors',
       contents: 'with them: for a role that reads contents, with a `reason`, and a line of the audit',
     },
     default: 'masked',
@@ -69,18 +69,35 @@ const paged = {
   cursor: Type.Optional(described(Cursor, 'Where the next page begins; absent on the last page')),
 };
 
-/** A search would find words of titles, which are masked. */
-const { search: _search, ...filters } = runFilters;
+/** How a page of a list of everybody's ends. */
+const pagedOfAll = {
+  ...paged,
+  at_least: Type.Optional(
+    flag('`true` when the list ends because 10,000 runs are read, and there may be older ones; else absent'),
+  ),
+};
+
+/** Both would find words of what is masked. */
+const { search: _search, error: _error, ...filters } = runFilters;
 
 export const AllRunsQuery = Type.Object({ ...page, ...ofOwner, ...filters });
 
 const shownOwner = { user_id: described(nullable(Type.String()), 'The id of the owner; `null` for the anonymous one') };
 
-export const OwnedRun = openObjectOf('OwnedRun', 'A run, and whose it is.', { ...shownOwner, ...Run.properties });
+const OwnedRunError = objectOf('OwnedRunError', 'Why a run of somebody failed.', {
+  ...RunError.properties,
+  message: described(nullable(Type.String()), 'Why, for people; `null` without `show=contents`'),
+});
+
+export const OwnedRun = openObjectOf('OwnedRun', 'A run, and whose it is.', {
+  ...shownOwner,
+  ...Run.properties,
+  error: Type.Optional(described(OwnedRunError, 'Why the run failed; absent for any other')),
+});
 
 export const AllRunsList = objectOf('AllRunsList', 'A page of the runs of all owners.', {
   runs: Type.Array(OwnedRun, { description: 'The runs, newest first' }),
-  ...paged,
+  ...pagedOfAll,
 });
 
 export const AllThreadsQuery = Type.Object({
@@ -98,7 +115,7 @@ export const AllThreadsQuery = Type.Object({
 
 export const AllThreadsList = objectOf('AllThreadsList', 'A page of the threads of all owners.', {
   threads: Type.Array(ThreadItem, { description: 'The threads, by their newest run, newest first' }),
-  ...paged,
+  ...pagedOfAll,
 });
 
 export const AllQuestionsQuery = Type.Object({
@@ -124,7 +141,7 @@ const OwnedQuestion = objectOf('OwnedQuestion', 'What a thread of somebody waits
 
 export const AllQuestionsList = objectOf('AllQuestionsList', 'A page of what waits for somebody.', {
   questions: Type.Array(OwnedQuestion, { description: 'The questions, by their runs, newest first' }),
-  ...paged,
+  ...pagedOfAll,
 });
 
 export const OneQuery = Type.Object({ ...owner, ...show, ...reason });
@@ -142,5 +159,5 @@ export const AuditQuery = Type.Object({
 export const AuditLines = Type.Unsafe<string>({
   type: 'string',
   description:
-    'A line of JSON for each: `id`, `at`, `user_id` and `roles` (who), `action`, `operation`, `owner_id`, `run_id`, `thread_id` (what), `reason` (why), `request_id`. The newest first',
+    'A line of JSON for each: `id`, `at`, `user_id` and `roles` (who), `key_id` (where they came by an API key), `action`, `operation`, `owner_id`, `run_id`, `thread_id` (what), `reason` (why), `request_id`. The newest first',
 });

@@ -72,6 +72,16 @@ export const AcceptedRuns = objectOf('AcceptedRuns', 'What became of the runs of
   ),
 });
 
+export const RunError = objectOf('RunError', 'Why a run failed.', {
+  code: text('Why, as a stable word: one of the codes of errors, mostly `NODE_ERROR`'),
+  message: text('Why, for people'),
+  node: Type.Optional(text('The node that failed; absent when none did')),
+  ...whyCodeFailed,
+  thrown: Type.Optional(
+    text('The class of what code of the agent threw, as `TypeError`; absent where it has no plain name'),
+  ),
+});
+
 export const Run = objectOf('Run', 'A run.', {
   run_id: runId,
   thread_id: threadId,
@@ -135,20 +145,7 @@ export const Run = objectOf('Run', 'A run.', {
       'The first question that its thread waits to be answered, on one line of at most 120 characters; absent without one that is asked in words',
     ),
   ),
-  error: Type.Optional(
-    described(
-      objectOf('RunError', 'Why a run failed.', {
-        code: text('Why, as a stable word: one of the codes of errors, mostly `NODE_ERROR`'),
-        message: text('Why, for people'),
-        node: Type.Optional(text('The node that failed; absent when none did')),
-        ...whyCodeFailed,
-        thrown: Type.Optional(
-          text('The class of what code of the agent threw, as `TypeError`; absent where it has no plain name'),
-        ),
-      }),
-      'Why the run failed; absent for any other',
-    ),
-  ),
+  error: Type.Optional(described(RunError, 'Why the run failed; absent for any other')),
 });
 
 export const RunList = objectOf('RunList', 'A page of runs.', {

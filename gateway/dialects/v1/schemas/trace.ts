@@ -164,3 +164,18 @@ export const RunTrace = objectOf('RunTrace', 'What went on in a run.', {
     'The `after` with which to continue, also later while the run goes on; `null` before its first step was committed',
   ),
 });
+
+const MaskedSpanError = objectOf('MaskedSpanError', 'Why a span failed, without contents.', {
+  ...SpanError.properties,
+  message: described(nullable(Type.String()), 'Always `null`: the text of an error is no part of it'),
+});
+
+const MaskedSpan = objectOf('MaskedSpan', 'A part of a run, without contents.', {
+  ...TraceSpan.properties,
+  error: Type.Optional(described(MaskedSpanError, 'Why it failed')),
+});
+
+export const MaskedTrace = objectOf('MaskedTrace', 'What went on in a run of somebody, without contents.', {
+  ...RunTrace.properties,
+  spans: Type.Array(MaskedSpan, { description: 'The spans of the steps of this reply, each behind its parent' }),
+});

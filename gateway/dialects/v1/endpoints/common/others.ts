@@ -1,6 +1,7 @@
 import { anonymousOwner, newId, ownerOf, userIdOf } from '@agent-workflow/kit/ids';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { decide } from '../../../../access/decide.ts';
+import { ofKey } from '../../../../api-keys/scopes.ts';
 import { appendLine, type AuditLine } from '../../../../audit/audit.ts';
 import type { ForOperators } from '../../../../http/access.ts';
 import type { EndpointRequest } from '../../../../http/endpoint.ts';
@@ -18,7 +19,7 @@ export const ownerIn = ({ user_id: userId }: { readonly user_id?: string }): str
 /** Whose something is, as replies show it. */
 export const shownOwner = (owner: string): string | null => userIdOf(owner) ?? null;
 
-type Asked = Pick<EndpointRequest, 'owner' | 'roles' | 'requestId' | 'header' | 'call'>;
+type Asked = Pick<EndpointRequest, 'owner' | 'user' | 'roles' | 'requestId' | 'header' | 'call'>;
 
 interface About extends Pick<AuditLine, 'action' | 'operation' | 'of' | 'runId' | 'threadId'> {
   /** That of the input; absent, the header says it. */
@@ -30,14 +31,14 @@ interface About extends Pick<AuditLine, 'action' | 'operation' | 'of' | 'runId' 
  * to be shown or done.
  */
 export async function audit(
-  { owner: who, roles = [], requestId, header, call }: Asked,
+  { owner: who, user, roles = [], requestId, header, call }: Asked,
   { reason: given, ...about }: About,
   { threads }: Pick<Services, 'threads'>,
 ): Promise<void> {
   const reason = given ?? header('x-access-reason');
   if (reason === undefined || reason === '' || reason.length > mostReason)
     throw invalidAt(['query', 'reason'], 'is required, here or as X-Access-Reason: why it is done', 'missing');
-  const line = { at: Date.now(), who, roles, ...about, reason: reason.toWellFormed(), requestId };
+  const line = { who, roles, ...ofKey(user), ...about, reason: reason.toWellFormed(), requestId };
   await appendLine(threads, { id: newId(), line }, call());
 }
 
