@@ -66,6 +66,8 @@ type AppOptions = Omit<
   readonly authenticate?: Authenticate;
   /** Absent: every caller may do everything. */
   readonly authorize?: Authorize;
+  /** The same about what starts later in the name of a caller; absent: as `authorize` does. */
+  readonly authorizeLater?: Authorize;
   /** Absent: nobody has a role. */
   readonly access?: AccessRules;
   /** Whether everyone on this machine is let in, and nobody else. */
@@ -84,6 +86,7 @@ type AppOptions = Omit<
 export function createApp({
   authenticate = withoutAuthentication,
   authorize,
+  authorizeLater = authorize,
   access = { ...noRoles, signsIn: authenticate !== withoutAuthentication },
   enterByKey = withoutKeys,
   isLocal = false,
@@ -124,7 +127,7 @@ export function createApp({
   const describe = (dialect: Dialects<ServiceEndpoint>[number]): (() => string) =>
     lazily(() => JSON.stringify(dialect.openApi?.({ secured }) ?? null));
   const routes = dialects.flatMap((dialect) => {
-    const authorizeRun = runAuthorizer({ authorize, subjectOf, dialect });
+    const authorizeRun = runAuthorizer({ authorize: authorizeLater, subjectOf, dialect });
     const openApi = describe(dialect);
     const services = { ...deps, access, secured, isLocal, issuers, openApi, authorizeRun, mayTouch };
     const options = { ...endpointOptions, dialect, services };

@@ -55,14 +55,14 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
     ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
     access,
-    enterByKey: auth.enterByKey,
+    ...{ enterByKey: auth.enterByKey, authorizeLater: auth.authorizeLater },
   });
   // What is wrong around it is in the log from the start, and not with the first request. A check that runs at the end delays no drain.
   opened.use(watchReadiness(readiness));
   const server = opened.use(await openServer({ app, host, config: values, log }));
   opened.use(openFileSweep({ threads: calledThreads, files, log }));
   opened.use(openItemSweep({ ...services, log }));
-  const { authorize } = auth;
+  const { authorizeLater: authorize } = auth;
   opened.use(
     openScheduleSweep({ ...services, ...{ config: values, authorize, access, secured: file.auth !== null, log } }),
   );

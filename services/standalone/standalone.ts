@@ -133,7 +133,7 @@ export async function openStandalone(
     ...{ config: values, log, registry, spans, files, dialects },
     ...rulesOf(auth),
     access,
-    enterByKey: auth.enterByKey,
+    ...{ enterByKey: auth.enterByKey, authorizeLater: auth.authorizeLater },
   });
   opened.use(watchReadiness(readiness));
   const server = opened.use(await openServer({ app, host, config: values, log }));
@@ -143,7 +143,7 @@ export async function openStandalone(
 
   opened.use(openFileSweep({ threads, files, log }));
   opened.use(openItemSweep({ ...services, log }));
-  const { authorize } = auth;
+  const { authorizeLater: authorize } = auth;
   opened.use(
     openScheduleSweep({ ...services, ...{ config: values, authorize, access, secured: file.auth !== null, log } }),
   );
