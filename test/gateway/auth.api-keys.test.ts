@@ -363,7 +363,7 @@ test('what a key has set up starts nothing while API keys are off, and what a to
   };
   const byToken = bearer(makeToken('HS256', secret, { claims: { user_id: 'ada', exp: inSeconds(600) } }));
   const triggerBy = async ({ send }: ReturnType<typeof createClient>): Promise<Trigger> =>
-    (await send('POST', '/v1/triggers', { format: 'github', message: 'Hello.' })).body.data as Trigger;
+    (await send('POST', '/v1/triggers', { format: 'github', message: 'Hello.' })).body.data;
   const made = await (async () => {
     await using opened = await openEmbedded('who', env, { auth: 'jwt' });
     const key = (await keysCommand(env, 'create', '--user', 'ada', '--scopes', 'schedules,graph,triggers')).out.trim();
