@@ -155,6 +155,8 @@ export interface StartRequest {
   readonly webhookIsChecked?: boolean;
   /** The run is accepted only while this is the newest run of its thread. Conflict with the type `newer_run` where another is. */
   readonly newestRunId?: string;
+  /** The run is accepted only where it makes its thread. Conflict with the type `thread_exists` where that is there already. */
+  readonly onlyNewThread?: boolean;
   /**
    * A JSON object: the Knowledge of `protos/knowledge.ts`, what the run may do in scopes of memories. Absent: nothing but with what its owner has,
    * and its agent shares.
@@ -219,6 +221,12 @@ export interface StartReply {
   readonly status: RunStatus;
   /** The run's last event, where it ended within `await_end_ms`: `Wait` would reply with the same. */
   readonly end?: RunEvent;
+  /** Whether the run was on record before: an earlier request, or an earlier attempt at this one, has started it. */
+  readonly existed?: boolean;
+  /** With `end`: whether no node of the run has reported progress. Absent: that is not known. */
+  readonly isSilent?: boolean;
+  /** When the run was accepted, in milliseconds since 1970. */
+  readonly createdAt?: number;
 }
 
 export interface WaitRequest {

@@ -8,6 +8,9 @@ export const stateTooLarge = 'state_too_large';
 /** The type of a Conflict: the thread has a newer run than the one that the request goes on from. */
 export const newerRun = 'newer_run';
 
+/** The type of a Conflict: the thread that the request would make is there already. */
+export const threadExists = 'thread_exists';
+
 /** The type of a PermissionDenied or a Conflict: others answer an open question of the thread, whose id stands last in the field of the detail. */
 export const questionOfOthers = 'question_of_others';
 

@@ -702,6 +702,13 @@ export interface AcceptRunRequest {
    * Conflict for what would drop one, both with the type `question_of_others` and the id of the Question. May be absent.
    */
   readonly mayAnswer?: readonly string[];
+  /**
+   * The thread goes with the end of this run: noted, in the same change, as a resource of the kind `completion` that is due after so many milliseconds.
+   * Absent: it stays.
+   */
+  readonly deletesThreadAfterMs?: number;
+  /** The run is accepted only where it makes its thread. Conflict with the type `thread_exists` where that is there already. */
+  readonly onlyNewThread?: boolean;
 }
 
 /** The nodes of a graph; those of a sub-graph as `sub/node`. */
@@ -744,6 +751,10 @@ export interface AcceptRunReply {
   readonly revision?: string;
   /** Set when nothing was accepted, because this revision would serve the run and the request was checked by another; empty: none. */
   readonly otherRevision?: string;
+  /** Whether the run was on record before: an earlier request, or an earlier attempt at this one, has made it. */
+  readonly existed?: boolean;
+  /** When the run was accepted, in milliseconds since 1970. */
+  readonly createdAt?: number;
 }
 
 export interface ClaimRunRequest {

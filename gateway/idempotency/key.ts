@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Context } from '../http/context.ts';
 import type { EndpointRequest } from '../http/endpoint.ts';
 import { invalidAt } from '../http/fields.ts';
@@ -53,15 +53,12 @@ export function messageKeyed<T extends Requested>(request: T, texts: readonly st
 }
 
 /** Each part is preceded by its length, so that two different lists of parts never hash alike. */
-function sha256(parts: readonly string[]): Buffer {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(`${String(Buffer.byteLength(part))}:${part}`);
-  return hash.digest();
-}
+const sha256 = (parts: readonly string[]): Buffer =>
+  hash('sha256', parts.map((part) => `${String(Buffer.byteLength(part))}:${part}`).join(''), 'buffer');
 
 /** The first 16 bytes of a hash as a UUIDv8 (RFC 9562, section 5.8). */
-function toUuid(hash: Buffer): string {
-  const bytes = Buffer.from(hash.subarray(0, 16));
+function toUuid(digest: Buffer): string {
+  const bytes = Buffer.from(digest.subarray(0, 16));
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   const hex = bytes.toString('hex');

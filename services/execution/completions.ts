@@ -5,8 +5,8 @@ import type { ResourceCalls, RunReadCalls } from '@agent-workflow/protos/threads
 import { readOutboxEntry } from '@agent-workflow/protos/webhooks';
 import type { HandleDue, SweptResource } from '@agent-workflow/runtime/due-sweep';
 import { deleteThread, type DeleteParts } from './api/delete-thread.ts';
-import { readableMs } from './api/note-completion.ts';
 import { fromJson } from './record/json.ts';
+import { readableMs } from './record/readable.ts';
 
 /** A run that was not accepted by then never is, in milliseconds: no request takes so long. */
 const acceptedMs = 3_600_000;

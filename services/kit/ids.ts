@@ -1,4 +1,4 @@
-import crypto, { createHash, randomFillSync } from 'node:crypto';
+import crypto, { hash, randomFillSync } from 'node:crypto';
 
 /**
  * A new identifier: UUIDv7, so that ids made later sort later. Ids of one process are strictly increasing: within a
@@ -23,7 +23,7 @@ export const newUnorderedId: () => string =
  * time, from any other id a UUIDv8.
  */
 export function idFrom(id: string, what: string): string {
-  const bytes = createHash('sha256').update(`${what}\n${id}`).digest().subarray(0, 16);
+  const bytes = hash('sha256', `${what}\n${id}`, 'buffer').subarray(0, 16);
   const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
   if (time) bytes.write(`${time[1] ?? ''}${time[2] ?? ''}`, 0, 'hex');
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | (time ? 0x70 : 0x80), 6);

@@ -75,6 +75,15 @@ test('a run that goes on keeps its thread until it has ended, and a note without
   await gate.entered;
   const refused = start(execution, { ...last, threadId: 'never', initialStateJson: Buffer.from('{"no_field":1}') });
   await t.throwsAsync(refused);
+  t.is(await noted(replicas), 1, 'of a run that is refused there is no note');
+  const note = {
+    kind: 'completion',
+    owner,
+    id: 'never',
+    version: 1,
+    json: Buffer.from('{"threadId":"never"}'),
+  } as const;
+  await replicas.threads.putResource({ ...note, dueAt: Date.now() }, call());
   t.is(await noted(replicas), 2);
   pass(2 * minuteMs);
   await replicas.open({ graph });

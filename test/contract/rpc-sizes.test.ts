@@ -75,7 +75,7 @@ const claimed: Whole<ClaimedRun> = {
 const accepted: Whole<AcceptRunReply> = {
   ...{ runId: id, threadId: id, isNewThread: true, status: 'running', runnable: true, stoppedRunId: id },
   claimed,
-  ...{ otherAgent: id, agent: id, revision: id, otherRevision: id },
+  ...{ otherAgent: id, agent: id, revision: id, otherRevision: id, existed: true, createdAt: large },
 };
 
 const accept: Whole<AcceptRunRequest> = {
@@ -98,6 +98,8 @@ const accept: Whole<AcceptRunRequest> = {
     priority: 9,
     webhookJson: 'x'.repeat(sizes.webhookTarget),
     mayAnswer: [id],
+    deletesThreadAfterMs: large,
+    onlyNewThread: true,
   },
 };
 
@@ -155,6 +157,7 @@ const start: Whole<StartRequest> = {
   tools: [tool],
   ...{
     agent: id,
+    onlyNewThread: true,
     awaitEndMs: large,
     deletesThread: true,
     failsAtLimit: true,

@@ -4,7 +4,7 @@ import { within } from '@agent-workflow/protos/call';
 import type { RemoteTool, StartRequest, StartReply } from '@agent-workflow/protos/execution';
 import type { Granularity } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
-import { newerRun } from '@agent-workflow/protos/refusals';
+import { newerRun, threadExists } from '@agent-workflow/protos/refusals';
 import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
 import type { Run } from '@agent-workflow/protos/threads';
 import { knowledgeOfRun } from '../../access/knowledge.ts';
@@ -72,6 +72,8 @@ interface Starts {
   readonly webhookIsChecked?: true;
   /** The run is accepted only while this is the newest of its thread; `isNewerRun` recognizes the refusal. */
   readonly newestRunId?: string | undefined;
+  /** The run is accepted only where it makes its thread; `isThreadThere` recognizes the refusal. */
+  readonly onlyNewThread?: boolean;
   /** How long the reply may wait for the end of the run, in milliseconds; absent: not at all. */
   readonly awaitEndMs?: number | undefined;
 }
@@ -79,7 +81,7 @@ interface Starts {
 /** The body of invoke, stream and `POST /v1/runs`, and what a schedule keeps of one, as a run to start. */
 export async function toStartRequest(
   { input, owner, sender = owner, user, roles = [], agent, requestId, newId, idempotency, at, call }: Starting,
-  { granularity, terms = {}, webhookIsChecked, newestRunId, awaitEndMs }: Starts,
+  { granularity, terms = {}, webhookIsChecked, newestRunId, onlyNewThread, awaitEndMs }: Starts,
   { tools: toolStore, secured, threads, access }: Pick<Services, 'tools' | 'secured' | 'threads' | 'access'>,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
@@ -130,6 +132,7 @@ export async function toStartRequest(
     ...termsOf(terms),
     ...(webhookIsChecked && { webhookIsChecked }),
     ...(newestRunId !== undefined && { newestRunId }),
+    ...(onlyNewThread && { onlyNewThread }),
     ...(awaitEndMs !== undefined && { awaitEndMs }),
   };
 }
@@ -275,8 +278,13 @@ async function startAllowed(
 const mostQuestions = 20;
 
 /** Whether a start was refused since its thread has a newer run than the one that it goes on from. */
-export const isNewerRun = (error: unknown): boolean =>
-  isServiceError(error, 'Conflict') && error.details.some(({ type }) => type === newerRun);
+export const isNewerRun = (error: unknown): boolean => isConflict(error, newerRun);
+
+/** Whether a start was refused since the thread that it would make is there. */
+export const isThreadThere = (error: unknown): boolean => isConflict(error, threadExists);
+
+const isConflict = (error: unknown, of: string): boolean =>
+  isServiceError(error, 'Conflict') && error.details.some(({ type }) => type === of);
 
 /** Starts the run that tries a failed one again. The record gives it the input and the options of that one. */
 export async function startRetry(

@@ -8,6 +8,7 @@ import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
 import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
 import type { AgentShape } from '../record/agent-shape.ts';
 import { fromJson } from '../record/json.ts';
+import { readableMs } from '../record/readable.ts';
 import { everyNode, toOptionsJson, type Breakpoints } from '../record/run-options.ts';
 import { refuseInitialState, splitInitialState } from './update-state.ts';
 
@@ -50,7 +51,9 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     ...(request.priority !== undefined && { priority: request.priority }),
     ...(agent.checkedRevision === undefined ? {} : { checkedRevision: agent.checkedRevision }),
     ...(request.newestRunId === undefined ? {} : { newestRunId: request.newestRunId }),
+    ...(request.onlyNewThread && { onlyNewThread: true }),
     ...(request.retryOf === undefined ? {} : { retryOf: request.retryOf }),
+    ...(request.deletesThread && { deletesThreadAfterMs: readableMs }),
     runIdIsNew: request.runIdIsNew === true,
     threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,
   };

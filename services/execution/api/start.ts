@@ -6,7 +6,6 @@ import type { Execution, RunEvent, StartRequest } from '@agent-workflow/protos/e
 import type {
   AcceptRunReply,
   AcceptRunRequest,
-  ResourceCalls,
   RunCalls,
   RunReadCalls,
   ThreadReadCalls,
@@ -23,11 +22,10 @@ import { refuseTools, toAcceptRequest, traceOfRequest, withFittingTools } from '
 import type { StartedRuns } from './follow.ts';
 import type { FinishStop, RunAside } from './stop.ts';
 import { noAgent, requireName } from './agents.ts';
-import { noteCompletion } from './note-completion.ts';
 
 interface StartOptions {
   readonly known: KnownAgents;
-  readonly threads: RunCalls & RunReadCalls & ThreadReadCalls & Pick<ResourceCalls, 'putResource'>;
+  readonly threads: RunCalls & RunReadCalls & ThreadReadCalls;
   readonly queue: RunQueue;
   readonly eventLog: Pick<RunLog, 'canWrite' | 'end'>;
   /** Absent where this replica accepts runs and drives none. */
@@ -105,7 +103,6 @@ export function createStart(options: StartOptions): Execution['start'] {
     const { owner } = request;
     // A repeated request that reaches another replica must name the same thread.
     const threadId = request.threadId ?? idFrom(request.runId, 'thread');
-    if (request.deletesThread) await noteCompletion(threads, { owner, threadId, runId: request.runId }, call);
     let agent: string | undefined;
     // The replica of the record that accepts the run knows its thread from then on. For a moment after a change of routing two replicas name
     // different revisions, so a run that is offered again goes to the same one.
@@ -125,11 +122,16 @@ export function createStart(options: StartOptions): Execution['start'] {
       worker?.forget(owner, reply.threadId);
       await runAside(finishStop({ owner, runId: reply.stoppedRunId }, call));
     }
-    const ms = worker?.drives(reply.runId) === true ? (request.awaitEndMs ?? 0) : 0;
+    const reports = worker?.reportsOf(reply.runId);
+    const ms = reports ? (request.awaitEndMs ?? 0) : 0;
     const end = ms > 0 ? await endSoon(eventLog, { runId: reply.runId, ms }) : undefined;
     return {
       ...{ runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status },
       ...(end && { end }),
+      // An earlier request may have had the run driven before, with reports of which nothing is known here.
+      ...(end && reports && !reports.any && !reports.signal.aborted && !reply.existed && { isSilent: true }),
+      ...(reply.existed && { existed: true }),
+      ...(reply.createdAt !== undefined && { createdAt: reply.createdAt }),
     };
   };
 }

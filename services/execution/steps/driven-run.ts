@@ -56,6 +56,8 @@ export interface DriveOptions {
   readonly onFault?: ((fault: CodeFault) => void) | undefined;
   /** Called when a node or a tool publishes after it has ended, which is dropped. */
   readonly onLate?: ((late: LateCall) => void) | undefined;
+  /** Called when a node reports something. */
+  readonly onReport: () => void;
   /** Called with the nodes of each step as it begins. */
   readonly onStep: (nodes: readonly string[]) => void;
   /** Called when the record is unavailable for a commit, which then waits. */

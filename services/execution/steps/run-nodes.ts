@@ -107,8 +107,10 @@ export async function runNodes(
       retries += 1;
       publishStatus(node, { status: 'restarted', attempt, ...ofBranch(branch) });
     },
-    onProgress: (node, custom, branch) =>
-      publishStatus(node, { status: 'progress', ...ofBranch(branch), custom }, custom),
+    onProgress: (node, custom, branch) => {
+      options.onReport();
+      publishStatus(node, { status: 'progress', ...ofBranch(branch), custom }, custom);
+    },
     ...(options.runOptions.streamsSubgraphs === true && {
       onInner: (node: string, inner: unknown) => publishStatus(node, { status: 'subgraph', inner }, inner),
     }),

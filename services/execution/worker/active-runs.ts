@@ -15,6 +15,8 @@ export interface ActiveRuns {
   /** Fires the signal of a run; that of an expected run as soon as it begins. */
   readonly stop: (runId: string) => void;
   readonly drives: (runId: string) => boolean;
+  /** What a run reports while it is driven here; `undefined` when it is not. */
+  readonly reportsOf: (runId: string) => RunReports | undefined;
   /** Whether the run is driven or expected. */
   readonly has: (runId: string) => boolean;
   /** All driven runs. */
@@ -23,13 +25,20 @@ export interface ActiveRuns {
   readonly stopAll: (reason: Error) => void;
 }
 
-interface Driving extends Disposable {
+/** What the nodes of a run have reported. Once the signal has fired, another worker may have the run. */
+export interface RunReports {
   readonly signal: AbortSignal;
+  any: boolean;
+}
+
+interface Driving extends Disposable {
+  readonly reports: RunReports;
 }
 
 interface DrivenRun {
   readonly run: ActiveRun;
   readonly controller: AbortController;
+  readonly reports: RunReports;
 }
 
 interface ExpectedRun {
@@ -57,13 +66,14 @@ export function createActiveRuns(): ActiveRuns {
 
     begin: (run) => {
       const { runId } = run;
-      const own = { run, controller: new AbortController() };
+      const controller = new AbortController();
+      const own = { run, controller, reports: { signal: controller.signal, any: false } };
       driven.get(runId)?.controller.abort(new Error('the run was claimed again'));
       driven.set(runId, own);
       const reason = expected.get(runId)?.stopped === true ? stopped() : allStopped;
       if (reason) own.controller.abort(reason);
       return {
-        signal: own.controller.signal,
+        reports: own.reports,
         [Symbol.dispose]: () => {
           if (driven.get(runId) === own) driven.delete(runId);
         },
@@ -77,6 +87,7 @@ export function createActiveRuns(): ActiveRuns {
     },
 
     drives: (runId) => driven.has(runId),
+    reportsOf: (runId) => driven.get(runId)?.reports,
     has: (runId) => driven.has(runId) || expected.has(runId),
     all: () => driven.values().map(({ run }) => run),
 

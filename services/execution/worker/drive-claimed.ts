@@ -29,7 +29,7 @@ import { named, type Agents } from '../record/agents.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunnableRun } from '../ports/queue.ts';
 import type { Watchdog } from '../watchdog/watchdog.ts';
-import type { ActiveRuns } from './active-runs.ts';
+import type { ActiveRuns, RunReports } from './active-runs.ts';
 import type { Requeue } from './requeue.ts';
 import type { RunEnds } from './run-ends.ts';
 import type { ThreadCache } from './thread-cache.ts';
@@ -126,7 +126,8 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
     if (before !== undefined) options.eventLog.beganAfter(runId, before);
     const run: DrivenRun = { owner, threadId, runId, ...named(agent) };
     using driving = active.begin({ ...run, ...named(agent, revision), takeoverEpoch: epoch });
-    const { signal } = driving;
+    const { reports } = driving;
+    const { signal } = reports;
     // Taken before anything of the run is parsed. When the signal fires, its sender publishes how the run ended.
     using room = await contexts.take(bytesOf(claimed, cached), signal).catch(() => undefined);
     if (!room) {
@@ -136,7 +137,7 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
     const graph = graphOf(claimed);
     const runOptions = withFreeNames(graph, fromOptionsJson(claimed.optionsJson));
     options.onClaimed?.(claimed, runOptions);
-    const parts = { graph, owner, claimed, cached, replicas, runOptions, signal, promptTools };
+    const parts = { graph, owner, claimed, cached, replicas, runOptions, reports, promptTools };
     await requestContexts.run(contextOfRun(claimed, runOptions), async () => {
       try {
         const driven = await watchdog.watch({ runId, threadId }, (onStep) =>
@@ -171,16 +172,17 @@ const bytesOfStored = ({ contextJson, fields }: NonNullable<ClaimedRun['state']>
 interface RunParts extends RunToDrive {
   readonly graph: CompiledGraph;
   readonly runOptions: RunOptions;
-  readonly signal: AbortSignal;
+  readonly reports: RunReports;
   readonly promptTools: PromptTools;
 }
 
 function toDriveOptions(
   { threads, eventLog, log, memory, files, now, tracesContent, onUsage }: DriveClaimedOptions,
-  { graph, owner, claimed, cached, replicas, runOptions, signal, promptTools }: RunParts,
+  { graph, owner, claimed, cached, replicas, runOptions, reports, promptTools }: RunParts,
   onStep: DriveOptions['onStep'],
 ): DriveOptions {
   const { runId, threadId, epoch } = claimed;
+  const { signal } = reports;
   const onAwayOf = (service: string) => (error: unknown) => {
     const what = isRefused(error) ? 'refuses the calls of this worker' : 'is unavailable';
     log.warn({ err: error, runId, threadId }, `${service} ${what}; a node waits for it`);
@@ -221,6 +223,9 @@ function toDriveOptions(
     onLate: firstOfEachNode(signal, ({ what, ...where }) => {
       log.warn({ runId, threadId, ...where }, `a ${where.tool === undefined ? 'node' : 'tool'} ${lateWords[what]}`);
     }),
+    onReport: () => {
+      reports.any = true;
+    },
     onAway: (error) => {
       log.warn({ err: error, runId, threadId }, 'the record is unavailable for a commit; it is tried again');
     },

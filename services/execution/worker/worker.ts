@@ -25,7 +25,7 @@ import type { DrivenRuns } from '../ports/leases.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue, TakenRun } from '../ports/queue.ts';
 import type { Watchdog } from '../watchdog/watchdog.ts';
-import { countDriven, createActiveRuns, type ActiveRun, type ActiveRuns } from './active-runs.ts';
+import { countDriven, createActiveRuns, type ActiveRun, type ActiveRuns, type RunReports } from './active-runs.ts';
 import { createClaimAndDrive, intentOf } from './claim.ts';
 import { createDriveClaimed, type DriveClaimed } from './drive-claimed.ts';
 import { createLastClaims } from './last-claims.ts';
@@ -79,6 +79,8 @@ export interface Worker {
   readonly stop: (runId: string) => void;
   /** Whether the run is driven here, so that its end will be published here. */
   readonly drives: (runId: string) => boolean;
+  /** What the run reports while it is driven here; `undefined` when it is not. */
+  readonly reportsOf: (runId: string) => RunReports | undefined;
   /** Whether the run is driven here, or a claim of it is under way. */
   readonly has: (runId: string) => boolean;
   /** How many runs are driven here, of each agent that is held; also none. */
@@ -211,6 +213,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
     stop: active.stop,
     drives: active.drives,
+    reportsOf: active.reportsOf,
     has: active.has,
     driven: () => countDriven(held, active.all()),
     forget: cache.forget,

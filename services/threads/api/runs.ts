@@ -29,6 +29,7 @@ import { decideAccept, refuseLate, takesPlace, undoesActive, type StartingPoint 
 import { isVersionConflict } from '../state/write.ts';
 import { decideClaim, inputIds } from '../runs/claim.ts';
 import { namesQuestion } from '../record/continuing.ts';
+import { withCompletionNote } from '../runs/completion-note.ts';
 import { decideCommit, fencedHead } from '../runs/commit.ts';
 import { decideEnd } from '../runs/commit.ts';
 import { listRunRequests } from '../runs/requests.ts';
@@ -176,9 +177,11 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
         byKnown(
           key,
           ({ routings, resumed, held }) =>
-            changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
-              decideAccept(request, { ...snapshot, undone, routings, resumed, held, start }, now()),
-            ),
+            changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) => {
+              const at = now();
+              const decision = decideAccept(request, { ...snapshot, undone, routings, resumed, held, start }, at);
+              return request.deletesThreadAfterMs === undefined ? decision : withCompletionNote(decision, request, at);
+            }),
           start,
         ),
       )

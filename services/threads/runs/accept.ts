@@ -2,7 +2,7 @@ import { conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/e
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import { contextTooLarge, newerRun } from '@agent-workflow/protos/refusals';
+import { contextTooLarge, newerRun, threadExists } from '@agent-workflow/protos/refusals';
 import type { AcceptRunReply, AcceptRunRequest, MessageEntry } from '@agent-workflow/protos/threads';
 import { refuseAcceptance } from '../record/bounds.ts';
 import { fromJson, toInput, toJson } from '../record/json.ts';
@@ -54,11 +54,12 @@ export function decideAccept(
 ): Decision<AcceptRunReply> {
   if (snapshot.head?.deleting) throw notFound(`thread "${request.threadId}" does not exist`);
   const known = snapshot.runs.get(request.runId);
-  if (known) return { reply: replyFor(known, snapshot.head) };
+  if (known) return { reply: { ...replyFor(known, snapshot.head), existed: true } };
   refuseAcceptance(request);
   const otherAgent = otherAgentOf(request, snapshot.head);
   if (otherAgent !== undefined) return { reply: { ...replyFor(newRun(request, false, now), undefined), otherAgent } };
   refuseNewerRun(request, snapshot.head);
+  if (request.onlyNewThread && snapshot.head) throw threadIsThere(request);
 
   const isNewThread = snapshot.head === undefined;
   const owned = ofAgent(snapshot.head ? withMarks(snapshot.head, request) : newHead(request, now), request);
@@ -94,6 +95,13 @@ function refuseNewerRun({ threadId, newestRunId }: AcceptRunRequest, head: Head 
   const message = `thread "${threadId}" has a newer run than "${newestRunId}"`;
   throw new ServiceError('Conflict', message, { details: [{ field: ['newestRunId'], msg: message, type: newerRun }] });
 }
+
+const threadIsThere = ({ threadId }: AcceptRunRequest): ServiceError => {
+  const message = `thread "${threadId}" is there already`;
+  return new ServiceError('Conflict', message, {
+    details: [{ field: ['threadId'], msg: message, type: threadExists }],
+  });
+};
 
 /**
  * The agent that the thread belongs to, when the request guessed another.
@@ -373,6 +381,7 @@ const replyFor = (run: RunRecord, head: Head | undefined): AcceptRunReply => ({
   threadId: run.threadId,
   isNewThread: run.isNewThread,
   status: run.status,
+  createdAt: run.createdAt,
   runnable: run.status === 'queued' && head?.activeRun === run.runId,
   ...(head?.activeRun === run.runId && servedBy(head)),
 });

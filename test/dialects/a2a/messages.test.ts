@@ -64,6 +64,7 @@ for (const binding of bindings) {
       asked.status?.message?.parts.map(({ content }) => content?.$case),
       ['text', 'data'],
     );
+    t.deepEqual(await client.getTask({ tenant: '', id: asked.id, historyLength: undefined }), asked);
     const answer = saying('yes', { taskId: asked.id, contextId: asked.contextId });
     const answered = asTask(await client.sendMessage(answer));
     t.is(answered.id, asked.id);

@@ -59,6 +59,23 @@ test('the history that comes with each run is not added again, and the state tha
   );
 });
 
+test('a request without a history goes on with a thread that is there, and its state that comes back changes nothing', async (t) => {
+  const { agent, threadId } = openAgent();
+  addUser(agent, 'one');
+  await agent.runAgent();
+  const other = openAgent(threadId);
+  other.agent.setState({ turns: 1 });
+  addUser(other.agent, 'two');
+  await other.agent.runAgent();
+  t.deepEqual(other.agent.state, { turns: 2 });
+  const { body } = await service.send('GET', `/v1/threads/${threadId}/messages`);
+  const { messages } = body.data as { readonly messages: readonly { readonly role: string }[] };
+  t.deepEqual(
+    messages.map(({ role }) => role),
+    ['user', 'assistant', 'user', 'assistant'],
+  );
+});
+
 test('a tool of the agent is called and answered on the page', async (t) => {
   const { agent, types } = openAgent();
   addUser(agent, 'what time is it');

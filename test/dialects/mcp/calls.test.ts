@@ -4,6 +4,16 @@ import { eras, serveMcp } from './service.ts';
 const service = serveMcp(test);
 const { connect } = service;
 
+test('a call that ends soon and reports nothing is answered with JSON, and one whose steps are to be read with a stream', async (t) => {
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
+  const params = { name: 'test_simple_text', arguments: {} };
+  const soon = await service.send({ ...call, params });
+  t.is(soon.headers.get('content-type'), 'application/json; charset=utf-8');
+  const streamed = await service.send({ ...call, params: { ...params, _meta: { progressToken: 1 } } });
+  t.is(streamed.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  t.deepEqual(streamed.messages.at(-1), soon.messages[0]);
+});
+
 const answer = Array.from({ length: 30 }, (_, index) => `word${String(index)} `).join('');
 
 for (const [era, options] of Object.entries(eras)) {
@@ -29,6 +39,16 @@ for (const [era, options] of Object.entries(eras)) {
     t.true(resources.some((resource) => resource.uri === uri));
     const { contents } = await client.readResource({ uri });
     t.regex(JSON.stringify(contents), /hello.*word29.*again/);
+  });
+
+  test(`${era}: a call without a token has its log messages before its result`, async (t) => {
+    await using connected = await connect(options);
+    const { client } = connected;
+    const logged: unknown[] = [];
+    client.setNotificationHandler('notifications/message', ({ params }) => void logged.push(params.data));
+    const _meta = { 'io.modelcontextprotocol/logLevel': 'debug' };
+    await client.callTool({ name: 'test_tool_with_logging', _meta });
+    t.true(logged.length > 1);
   });
 
   test(`${era}: a question of the agent goes to the client, and its answer goes on`, async (t) => {

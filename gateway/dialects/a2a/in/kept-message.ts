@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { sortedKeys } from '../../common/sorted-keys.ts';
 import type { AskedBy } from '../out/task.ts';
@@ -6,9 +6,7 @@ import type { A2aMessage } from '../schemas/messages.ts';
 
 /** What a message has beside its ids, in few characters. */
 export const digestOf = ({ parts, metadata }: Pick<A2aMessage, 'parts' | 'metadata'>): string =>
-  createHash('sha256')
-    .update(JSON.stringify(sortedKeys([parts, metadata])))
-    .digest('base64url');
+  hash('sha256', JSON.stringify(sortedKeys([parts, metadata])), 'base64url');
 
 /** A message that was too long to be kept with its run: the thread has it. */
 export interface LongMessage {

@@ -35,7 +35,7 @@ export interface AskedBy {
 
 /** A run of a task, and what it was asked and has said. */
 export interface TaskRun {
-  readonly run: Run;
+  readonly run: Pick<Run, 'runId' | 'status' | 'updatedAt' | 'end'>;
   readonly askedBy?: AskedBy | undefined;
   /** What it has added to its thread; absent where artifacts are not wanted. */
   readonly messages?: readonly Message[];

@@ -1,16 +1,19 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { idFault } from '@agent-workflow/protos/message';
 import { isOpen } from '@agent-workflow/protos/lists';
+import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
 import { messageKeyed } from '../../../idempotency/index.ts';
+import { addressesOf } from '../../common/file-addresses.ts';
 import { endOfRun, type AwaitedRun } from '../../common/run-end.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
 import { startRun } from '../../common/start-run.ts';
 import { digestOf, keptDigest, shortOf, toKept } from '../in/kept-message.ts';
+import { endedTask } from '../out/ended-task.ts';
 import { newTask, type AskedBy } from '../out/task.ts';
 import { answersOf, contextOf } from '../in/place.ts';
 import { toBlocks } from '../messages/from-parts.ts';
@@ -41,19 +44,28 @@ const sendMessage = endpoint({
   handle: async (request, services) => {
     const { owner, call, params, origin } = request;
     const { returnImmediately = false, historyLength } = request.input.configuration ?? {};
-    const { taskId, ...run } = await begin(request, services, returnImmediately ? undefined : awaitEndMs);
-    if (!returnImmediately) await untilEnd({ owner, call, ...run }, services);
+    const { taskId, isFirst, askedBy, ...run } = await begin(
+      request,
+      services,
+      returnImmediately ? undefined : awaitEndMs,
+    );
+    const end = returnImmediately ? undefined : await endOrLate({ owner, call, ...run }, services);
+    if (end && isFirst && askedBy) {
+      const shown = { askedBy, historyLength, addressOf: addressesOf({ owner, origin }, services) };
+      const task = endedTask({ taskId, contextId: run.threadId, end, ...shown });
+      if (task) return JSON.stringify({ task });
+    }
     const runs = await runsOfTask({ owner, call }, { taskId, agent: params.agent }, services);
     return JSON.stringify({ task: await readTask({ owner, call, origin }, runs, { historyLength }, services) });
   },
 });
 
-/** Waits until a run has ended, or as long as a reply may take: it goes on then, and the task says so. */
-async function untilEnd(run: AwaitedRun, services: Services): Promise<void> {
-  await endOfRun(run, services).catch((error: unknown) => {
+/** The last event of a run; `undefined` where it has not ended for as long as a reply may take: it goes on then, and the task says so. */
+const endOrLate = (run: AwaitedRun, services: Services): Promise<RunEvent | undefined> =>
+  endOfRun(run, services).catch((error: unknown) => {
     if (!isServiceError(error, 'Timeout')) throw error;
+    return undefined;
   });
-}
 
 const streamMessage = endpoint({
   name: 'a2aStreamMessage',
@@ -66,8 +78,8 @@ const streamMessage = endpoint({
   input: SendMessage,
   handle: async (request, services): Promise<RunStream> => {
     const { owner, call, rpc, params, origin } = request;
-    const { runId, taskId, threadId, justStarted, isFirst, askedBy } = await begin(request, services);
-    const known = isFirst ? newTask({ taskId, contextId: threadId, at: request.at, askedBy }) : undefined;
+    const { runId, taskId, threadId, justStarted, isFirst, askedBy, at } = await begin(request, services);
+    const known = isFirst ? newTask({ taskId, contextId: threadId, at, askedBy }) : undefined;
     return {
       follow: { owner, runId, after: 0, justStarted },
       call: call(streamMs),
@@ -80,6 +92,8 @@ interface Begun extends Pick<AwaitedRun, 'runId' | 'threadId' | 'end'> {
   readonly taskId: string;
   /** Whether the run is the first of its task, and this request has started it. */
   readonly isFirst: boolean;
+  /** When it was accepted, where this request has started it. */
+  readonly at: Date;
   /** The message, unless it is long. */
   readonly askedBy?: AskedBy | undefined;
   /** Not set of a run that has ended, as that of a repeated request may have. */
@@ -99,7 +113,7 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   const taskId = before?.[0].runId ?? runId;
   const known = before?.find((run) => run.runId === runId);
   if (known) await refuseOther(request, runId, services);
-  if (known) return { runId, taskId, threadId: known.threadId, justStarted: false, isFirst: false };
+  if (known) return { runId, taskId, threadId: known.threadId, justStarted: false, isFirst: false, at: given.at };
   const parts = before
     ? message.parts
     : await storeParts(request, message.parts, ['body', 'message', 'parts'], services);
@@ -107,17 +121,18 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   const stored = idFault(message.messageId) ? request.newId('message') : message.messageId;
   const input = toOrder(request, { parts, before, stored });
   await addPush(request, { taskId, runId }, services);
-  const { status, threadId, end } = await startRun(
+  const { status, threadId, end, existed, createdAt } = await startRun(
     { ...request, input },
     { granularity: 'full', terms: { keptRequest: toKept(message, before ? undefined : stored) }, awaitEndMs: awaitMs },
     services,
   );
-  await refuseOther(request, runId, services);
+  if (existed) await refuseOther(request, runId, services);
   const askedBy = shortOf(message);
   given.releaseInput();
   await given.markAccepted();
-  const justStarted = isOpen(status);
-  return { runId, taskId, threadId, justStarted, isFirst: !before && justStarted, askedBy, ...(end && { end }) };
+  const isFirst = !before && existed !== true;
+  const at = createdAt === undefined ? given.at : new Date(createdAt);
+  return { runId, taskId, threadId, justStarted: isOpen(status), isFirst, at, askedBy, ...(end && { end }) };
 }
 
 /** Refuses a message whose id an earlier one with other parts has had, which has begun this run. @throws Invalid */

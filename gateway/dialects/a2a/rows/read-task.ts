@@ -94,13 +94,13 @@ export async function readTask(
   services: Calls,
 ): Promise<Task> {
   const [first] = runs;
-  const known = historyLength === 0 ? runs : await withRequests(request, runs, services);
+  const known = historyLength === 0 ? runs.map((run) => ({ run })) : await withRequests(request, runs, services);
   const shown = output === 'all' ? known.length : output === 'before' ? known.length - 1 : 0;
   const read: TaskRun[] = [];
   for (let start = 0; start < known.length; start += outputsAtOnce) {
     const some = known.slice(start, start + outputsAtOnce);
     const outputs = some.map(async (each, index) =>
-      start + index < shown ? withOutput(request, each, services) : asTaskRun(each),
+      start + index < shown ? withOutput(request, each, services) : each,
     );
     read.push(...(await Promise.all(outputs)));
   }
@@ -113,7 +113,10 @@ export async function readTask(
   });
 }
 
-const asTaskRun = (each: Run | TaskRun): TaskRun => ('run' in each ? each : { run: each });
+/** A run of a task, as the record has it. */
+interface ReadRun extends TaskRun {
+  readonly run: Run;
+}
 
 /** Runs whose messages are read at the same time. */
 const outputsAtOnce = 8;
@@ -121,7 +124,7 @@ const outputsAtOnce = 8;
 /** Requests that are read at a time. */
 const atOnce = 100;
 
-async function withRequests(request: Showing, runs: readonly Run[], services: Calls): Promise<readonly TaskRun[]> {
+async function withRequests(request: Showing, runs: readonly Run[], services: Calls): Promise<readonly ReadRun[]> {
   const { owner, call } = request;
   const { threads } = services;
   const kept = new Map<string, string>();
@@ -130,7 +133,7 @@ async function withRequests(request: Showing, runs: readonly Run[], services: Ca
     const { requests } = await threads.listRunRequests({ owner, runIds }, call());
     for (const { runId, requestJson } of requests) if (requestJson) kept.set(runId, jsonText(requestJson));
   }
-  const asked: TaskRun[] = [];
+  const asked: ReadRun[] = [];
   for (const run of runs) {
     const given = fromKept(kept.get(run.runId));
     const askedBy = given && 'stored' in given ? await longMessage(request, { ...given, ...run }, services) : given;
@@ -154,8 +157,7 @@ async function longMessage(
 }
 
 /** What a run has added so far; the fields of its result where it has ended well and said nothing. */
-async function withOutput({ owner, call }: Reading, given: Run | TaskRun, services: Calls): Promise<TaskRun> {
-  const known = asTaskRun(given);
+async function withOutput({ owner, call }: Reading, known: ReadRun, services: Calls): Promise<TaskRun> {
   const { runId, threadId, status } = known.run;
   const messages: Message[] = [];
   let cursor: string | undefined;

@@ -12,6 +12,7 @@ import type { RunAgentInput } from '../schemas/run-input.ts';
  */
 export async function changedState(
   { owner, call, input }: EndpointRequest<unknown, RunAgentInput>,
+  isNew: boolean,
   { threads, execution }: Pick<Services, 'threads' | 'execution'>,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { threadId, state } = input;
@@ -20,7 +21,7 @@ export async function changedState(
     throw invalidAt(['body', 'state'], 'must be an object: the fields of the graph');
   const given = Object.entries(state);
   if (given.length === 0) return {};
-  const stored = await undefinedIfNotFound(threads.getState({ owner, threadId }, call()));
+  const stored = isNew ? undefined : await undefinedIfNotFound(threads.getState({ owner, threadId }, call()));
   const { fields } = stored ? await stateOf(stored, execution, call()) : { fields: {} as Record<string, unknown> };
   return Object.fromEntries(
     given.filter(([name, value]) => !Object.hasOwn(fields, name) || !isDeepStrictEqual(fields[name], value)),

@@ -13,17 +13,23 @@ const atOnce = 8;
 /** A thread that is there may lack so many messages of the history. */
 const mostNew = 200;
 
+/** Whether a request is likely to begin its thread: there is nothing in it that the thread has said. */
+export const beginsThread = ({ messages, resume = [] }: RunAgentInput): boolean =>
+  resume.length === 0 && messages.every(({ role }) => role !== 'assistant' && role !== 'tool');
+
 /**
- * The messages of the history that the thread lacks: those behind the last one that it has. A thread that is not there yet lacks all.
+ * The messages of the history that the thread lacks: those behind the last one that it has. A thread that is not there yet (`isNew`) lacks all.
  * @throws Invalid
  */
 export async function newMessages(
   { owner, call, input }: EndpointRequest<unknown, RunAgentInput>,
+  isNew: boolean,
   { threads }: Pick<Services, 'threads'>,
 ): Promise<readonly NewMessage[]> {
   const { threadId, messages } = input;
   const read = (message: AguiMessage, index: number): readonly NewMessage[] =>
     [fromAgui(message, ['body', 'messages', index])].filter((made) => made !== undefined);
+  if (isNew) return messages.flatMap(read);
   const isThere = (await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()))) !== undefined;
   if (!isThere) return messages.flatMap(read);
 

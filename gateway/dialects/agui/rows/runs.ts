@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
+import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream, StreamExtras } from '../../../http/endpoint.ts';
@@ -11,16 +12,17 @@ import { framed, type FramePlace } from '../../common/framed.ts';
 import { graphFacts } from '../../common/graph-facts.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import { endOfRun } from '../../common/run-end.ts';
+import type { RunTerms } from '../../../schedules/run-terms.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
-import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
+import { isThreadThere, startRun, stopOnDisconnect } from '../../common/start-run.ts';
 import { encodeEvents, placeIn, type AguiEvent } from '../events/framing.ts';
 import { createRunEvents } from '../events/run-events.ts';
 import { AgentParams, RunAgentInput, ThreadInput } from '../schemas/run-input.ts';
 import { answersOf } from './answers.ts';
 import { beginningOf, fieldsOf } from './beginning.ts';
 import { changedState } from './changed-state.ts';
-import { newMessages } from './new-messages.ts';
+import { beginsThread, newMessages } from './new-messages.ts';
 
 const stream = { resource: 'graph', action: 'stream' } as const;
 
@@ -50,6 +52,7 @@ async function requireAgent(
 /** The run that a request asks for. @throws Invalid, and BadRequest where questions are left open */
 async function toOrder(
   request: EndpointRequest<{ readonly agent: string }, RunAgentInput>,
+  isNewThread: boolean,
   services: Services,
 ): Promise<RunOrder> {
   const { input, params } = request;
@@ -57,9 +60,9 @@ async function toOrder(
   if (!(Number.parseInt(protocolVersion, 10) < nextVersion))
     throw invalidAt(['body', 'protocolVersion'], 'must be 1.0, or an earlier one');
   const [messages, resume, state] = await Promise.all([
-    newMessages(request, services),
+    newMessages(request, isNewThread, services),
     answersOf(request, services),
-    changedState(request, services),
+    changedState(request, isNewThread, services),
   ]);
   return {
     ...(messages.length > 0 && { messages }),
@@ -74,8 +77,7 @@ async function toOrder(
   };
 }
 
-const digestOf = (input: RunAgentInput): string =>
-  createHash('sha256').update(JSON.stringify(input)).digest('base64url');
+const digestOf = (input: RunAgentInput): string => hash('sha256', JSON.stringify(input), 'base64url');
 
 const toKept = ({ runId, parentRunId, protocolVersion }: RunAgentInput) =>
   ({
@@ -154,13 +156,9 @@ const run = endpoint({
     await requireAgent(given, services);
     // The same request again is the run that it was the first time.
     const request = messageKeyed(given, ['agui', params.agent, input.threadId, input.runId, digestOf(input)]);
-    const order = await toOrder(request, services);
     const keptRequest = toKept(request.input);
-    const { runId, status, isNewThread } = await startRun(
-      { ...request, input: order },
-      { granularity: 'full', terms: { keptRequest } },
-      services,
-    );
+    const { order, started } = await startInThread(request, { keptRequest }, services);
+    const { runId, status, isNewThread } = started;
     // Of a request that comes again nothing is new to the thread.
     const beganEmpty = isNewThread && Object.keys(input.state ?? {}).length === 0;
     stopOnDisconnect({ ...request, input: order }, runId, services);
@@ -176,6 +174,28 @@ const run = endpoint({
     };
   },
 });
+
+type RunRequest = EndpointRequest<{ readonly agent: string }, RunAgentInput>;
+
+/** Starts the run of a request: where it is likely to begin its thread, without a look at the record before. */
+async function startInThread(
+  request: RunRequest,
+  terms: RunTerms,
+  services: Services,
+): Promise<{ readonly order: RunOrder; readonly started: StartReply }> {
+  const start = async (onlyNewThread: boolean) => {
+    const order = await toOrder(request, onlyNewThread, services);
+    const starts = { granularity: 'full', terms, onlyNewThread } as const;
+    return { order, started: await startRun({ ...request, input: order }, starts, services) };
+  };
+  if (!beginsThread(request.input)) return start(false);
+  try {
+    return await start(true);
+  } catch (error) {
+    if (!isThreadThere(error)) throw error;
+    return start(false);
+  }
+}
 
 /** Follows the newest run of a thread, or goes on behind an event; what the thread held before comes first where its reader has nothing. */
 const connect = endpoint({

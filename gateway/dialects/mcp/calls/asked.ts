@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { RunOrder } from '../../common/run-order.ts';
 import { sortedKeys } from '../../common/sorted-keys.ts';
 import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
@@ -84,9 +84,7 @@ function idIn(name: string, value: unknown): string | undefined {
 
 /** What a run keeps of the call that it is for: an answer comes with the same one. */
 export const digestOf = ({ method, name, arguments: given }: Asked): string =>
-  createHash('sha256')
-    .update(JSON.stringify([method, name, sortedKeys(given)]))
-    .digest('base64url');
+  hash('sha256', JSON.stringify([method, name, sortedKeys(given)]), 'base64url');
 
 /** What is asked by a call of a tool. */
 export const askedOfTool = ({ agent, name, isAgent, shown }: OfferedTool, given: Fields): Asked => ({

@@ -8,14 +8,14 @@ import type { Services } from '../../common/services.ts';
 import type { Client } from '../wire/client.ts';
 import type { Fields } from '../wire/fields.ts';
 import { errorBody, invalidParams, missingCapability } from '../wire/rpc-error.ts';
-import { cached, toReply } from '../wire/reply.ts';
+import { toReply } from '../wire/reply.ts';
 import type { KeptCall } from './kept-call.ts';
 import { createNotifications } from './notifications.ts';
 import { answersIn, inputRequired, shownRequests, toInputRequests, undeclared, type Question } from './questions.ts';
 import { runEndOf } from './run-end.ts';
 import { answerCall, type Starting } from './start-call.ts';
 import { stopOnLeave } from './stop-on-leave.ts';
-import { toOutcome, toolError } from './outcome.ts';
+import { shownResult, toOutcome, toolError } from './outcome.ts';
 import { toEventId, toQuestionId } from './stream-ids.ts';
 
 /** The longest stream, one day, in milliseconds. */
@@ -173,8 +173,8 @@ function createMessages(
     const end = runEndOf(event);
     if (end.kind === 'asks') return Promise.resolve(question(end.questions));
     const outcome = toOutcome(end, { asked: call.asked, runId, threadId, addressOf: addressesOf(request, services) });
-    const isRead = call.asked.method === 'resources/read' && 'result' in outcome;
-    return Promise.resolve([toReply(id, isRead ? { result: cached(outcome.result, client) } : outcome, client)]);
+    const shown = 'result' in outcome ? { result: shownResult(outcome.result, call.asked, client) } : outcome;
+    return Promise.resolve([toReply(id, shown, client)]);
   };
 }
 

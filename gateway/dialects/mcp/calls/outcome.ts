@@ -1,5 +1,7 @@
 import type { AddressOf } from '../../common/file-addresses.ts';
 import type { Fields } from '../wire/fields.ts';
+import type { Client } from '../wire/client.ts';
+import { cached } from '../wire/reply.ts';
 import { errorBody, RpcError, rpcCodes } from '../wire/rpc-error.ts';
 import type { Asked } from './asked.ts';
 import { contentOf, contentsOf, promptOf, structuredOf } from './content.ts';
@@ -33,6 +35,13 @@ export function toOutcome(end: Exclude<RunEnd, { readonly kind: 'asks' }>, ended
     return { result: { contents: contentsOf(end.messages, asked.name, asked.mimeType) } };
   return { result: asked.isAgent ? agentResult(end, ended) : toolResult(end, ended) };
 }
+
+/** A result as its client gets it: what is read of a resource may be kept for a while. */
+export const shownResult = (
+  result: Fields,
+  { method }: Pick<Asked, 'method'>,
+  client: Pick<Client, 'isModern'>,
+): Fields => (method === 'resources/read' ? cached(result, client) : result);
 
 /** A call that has failed is a result: its model reads why. */
 export const toolError = (message: string): Fields => ({ content: [{ type: 'text', text: message }], isError: true });

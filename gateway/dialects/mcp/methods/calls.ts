@@ -10,7 +10,7 @@ import type { Services } from '../../common/services.ts';
 import { askedOfTool, digestOf, type Asked } from '../calls/asked.ts';
 import { followCall } from '../calls/follow-call.ts';
 import { keptCall, keptOf } from '../calls/kept-call.ts';
-import { toolError, toOutcome } from '../calls/outcome.ts';
+import { shownResult, toolError, toOutcome } from '../calls/outcome.ts';
 import { runEndOf } from '../calls/run-end.ts';
 import { answersIn, inputRequired, questionsIn, toInputRequests, undeclared } from '../calls/questions.ts';
 import { stopOnLeave } from '../calls/stop-on-leave.ts';
@@ -24,8 +24,8 @@ import { memoryTools } from './memory-tools.ts';
 import { authorize, invoking, type McpRequest, type Method } from './method.ts';
 import { toTask } from './task.ts';
 
-/** So long a call is waited for before it becomes a task, in milliseconds. */
-const taskAfterMs = 200;
+/** So long a call is waited for before it becomes a task, or a stream, in milliseconds. */
+const soonMs = 200;
 
 export const listTools: Method = async (asked, services) => {
   const { tools } = await offersOf(services.execution, asked.request.call);
@@ -70,7 +70,7 @@ async function callAsTask(
 ): Promise<Fields> {
   const { client, params } = given;
   const { owner, call } = given.request;
-  const starting = { request: await startingOf(asked, given, services), awaitEndMs: taskAfterMs };
+  const starting = { request: await startingOf(asked, given, services), awaitEndMs: soonMs };
   const state = params['requestState'];
   let started: Pick<StartReply, 'runId' | 'threadId' | 'end'>;
   if (state === undefined)
@@ -112,10 +112,11 @@ function leavable(request: Starting, services: Services): Starting {
 }
 
 /**
- * Runs what a client asks of an agent, and gives the messages up to the reply. With `requestState` it goes on where the agent has asked.
+ * Runs what a client asks of an agent, and gives its result where that is there soon and nothing else is to be read of the run, else the messages up to
+ * the reply. With `requestState` it goes on where the agent has asked.
  * @throws RpcError
  */
-export async function runCall(asked: Asked, given: McpRequest, services: Services): Promise<ThreadStream> {
+export async function runCall(asked: Asked, given: McpRequest, services: Services): Promise<Fields | ThreadStream> {
   const { client, id, params } = given;
   const request = await startingOf(asked, given, services);
   const state = params['requestState'];
@@ -130,11 +131,34 @@ export async function runCall(asked: Asked, given: McpRequest, services: Service
     const place = { runId: run.runId, after: 0, justStarted: false };
     return followCall({ ...following, ...(!takesReplies && { replies: {} }) }, place, services);
   }
-  const { runId, status } = await startCall(asked, client, { request }, services);
-  await checkSameCall(asked, { request: given.request, client, runId }, services);
+  // A client with a token reads of each step at once.
+  const waits = following.progressToken === undefined;
+  const started = await startCall(
+    asked,
+    client,
+    waits ? { request: client.isModern ? leavable(request, services) : request, awaitEndMs: soonMs } : { request },
+    services,
+  );
+  const { runId, status } = started;
+  if (started.existed) await checkSameCall(asked, { request: given.request, client, runId }, services);
   given.request.releaseInput();
   await given.request.markAccepted();
+  const result = waits ? soonResult(started, { asked, client, request: given.request }, services) : undefined;
+  if (result) return result;
   return followCall(following, { runId, after: 0, justStarted: isOpen(status) }, services);
+}
+
+/** The result of a run that has ended; `undefined` where it asks or fails, or may have reported what its client is to read before. */
+function soonResult(
+  { runId, threadId, end, isSilent }: StartReply,
+  { asked, client, request }: Pick<McpRequest, 'client' | 'request'> & { readonly asked: Asked },
+  services: Services,
+): Fields | undefined {
+  if (!end || (client.logLevel !== undefined && !isSilent)) return undefined;
+  const read = runEndOf(end);
+  if (read.kind === 'asks') return undefined;
+  const outcome = toOutcome(read, { asked, runId, threadId, addressOf: addressesOf(request, services) });
+  return 'result' in outcome ? shownResult(outcome.result, asked, client) : undefined;
 }
 
 /** The run from which a call goes on, and whether replies of its client are to what that run has asked. */

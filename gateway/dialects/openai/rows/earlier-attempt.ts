@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
@@ -9,8 +9,7 @@ import type { Services } from '../../common/services.ts';
 const attemptsMs = 20 * 60 * 1000;
 
 /** By what a request is known when it comes again. */
-export const digestOf = (input: unknown): string =>
-  createHash('sha256').update(JSON.stringify(input)).digest('base64url');
+export const digestOf = (input: unknown): string => hash('sha256', JSON.stringify(input), 'base64url');
 
 export interface EarlierPlace {
   /** The thread in which the request goes on. */

@@ -1,5 +1,6 @@
 import { isServiceError, notFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
+import type { RunEvent } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
@@ -66,8 +67,24 @@ export async function responseText(
     return JSON.stringify(toResponse(facts, { status: shown }));
   }
   const end = await endOfRun({ owner, call, runId, threadId }, services);
-  const result = resultIn(end, addressesOf({ owner, origin }, services));
-  const endedAt = run.updatedAt;
+  return endedText({ owner, origin }, { facts, end, endedAt: run.updatedAt }, services);
+}
+
+interface EndedResponse {
+  readonly facts: ResponseFacts;
+  /** The last event of its run. */
+  readonly end: RunEvent;
+  /** In milliseconds since 1970. */
+  readonly endedAt: number;
+}
+
+/** A response that has ended, with what came of it. */
+export function endedText(
+  caller: Pick<Reading, 'owner' | 'origin'>,
+  { facts, end, endedAt }: EndedResponse,
+  services: Pick<Services, 'files'>,
+): string {
+  const result = resultIn(end, addressesOf(caller, services));
   return JSON.stringify(
     'failure' in result
       ? toResponse(facts, { status: 'failed', failure: result.failure, endedAt })

@@ -17,7 +17,8 @@ import { shownId } from '../ids/shown-id.ts';
 import { toResponseOrder } from '../in/response-order.ts';
 import { fromItems } from '../messages/from-items.ts';
 import { itemsOf } from '../out/items.ts';
-import { toKeptResponse } from '../out/kept-response.ts';
+import { fromKeptResponse, toKeptResponse } from '../out/kept-response.ts';
+import type { ResponseFacts } from '../out/response.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import {
   CreateResponse,
@@ -30,7 +31,7 @@ import {
 import { itemsPage } from './items-page.ts';
 import { awaitEndMs, streamMs, unkept } from './kept.ts';
 import { refuseUnknownModel } from './known-model.ts';
-import { readFacts, readStored, responseText } from './response-facts.ts';
+import { endedText, readFacts, readStored, responseText } from './response-facts.ts';
 import { placeOfEarlier, placeOfResponse } from './response-place.ts';
 import { digestOf, earlierAttempt } from './earlier-attempt.ts';
 import { noteStarted } from './started.ts';
@@ -53,20 +54,32 @@ const createResponse = endpoint({
     const { stream, background } = input;
     const waits = !stream && !background;
     const again = await earlierAttempt(request, () => placeOfEarlier(request, services), services);
-    const { runId, threadId, status, end } = again
-      ? { runId: again.runId, threadId: again.threadId, status: again.status, end: undefined }
+    const begun: Begun = again
+      ? { runId: again.runId, threadId: again.threadId, status: again.status }
       : await beginNew(request, waits, services);
+    const { facts, ...run } = begun;
+    const { runId, status } = run;
     const justStarted = isOpen(status);
-    if (stream) return following({ owner, runId, justStarted, call, origin }, services);
-    if (waits) await endOfRun({ owner, call, runId, threadId, justStarted, end }, services);
+    if (stream) return following({ owner, runId, justStarted, call, origin, facts }, services);
+    const end = waits ? await endOfRun({ owner, call, ...run, justStarted }, services) : undefined;
+    if (end && facts) return endedText({ owner, origin }, { facts, end, endedAt: end.at }, services);
     return responseText({ owner, call, origin }, await readFacts({ owner, runId }, call(), services), services);
   },
 });
 
-async function beginNew(request: Request, waits: boolean, services: Services): Promise<StartReply> {
-  const { order, started } = await begin(request, waits, services);
-  await noteStarted(request, { order, runId: started.runId }, services);
-  return started;
+interface Begun extends Pick<StartReply, 'runId' | 'threadId' | 'status' | 'end'> {
+  /** What is known of the response; absent where an earlier request may have begun it. */
+  readonly facts?: ResponseFacts;
+}
+
+async function beginNew(request: Request, waits: boolean, services: Services): Promise<Begun> {
+  const { ordered, started } = await begin(request, waits, services);
+  const { order, model, terms } = ordered;
+  const { runId, existed, createdAt } = started;
+  await noteStarted(request, { order, runId }, services);
+  if (existed || createdAt === undefined) return started;
+  const { input: _, ...kept } = fromKeptResponse(terms.keptRequest);
+  return { ...started, facts: { run: { runId, agent: model, createdAt }, kept } };
 }
 
 /**
@@ -77,15 +90,16 @@ async function begin(
   request: Request,
   waits: boolean,
   services: Services,
-): Promise<{ readonly order: RunOrder; readonly started: StartReply }> {
-  const { order, isKept, terms, newestRunId, copy } = await orderOf(request, services);
+): Promise<{ readonly ordered: Ordered; readonly started: StartReply }> {
+  const ordered = await orderOf(request, services);
+  const { order, isKept, terms, newestRunId, copy } = ordered;
   try {
     const started = await startRun(
       { ...request, input: order },
       { granularity: 'low', terms, newestRunId, awaitEndMs: waits && isKept ? awaitEndMs : undefined },
       services,
     );
-    return { order, started };
+    return { ordered, started };
   } catch (error) {
     if (copy !== undefined) await deleteUnused(request, copy, services);
     if (isNewerRun(error)) return begin(request, waits, services);
@@ -114,6 +128,7 @@ const instructionsId = 'instructions';
 
 interface Ordered {
   readonly order: RunOrder;
+  readonly model: string;
   readonly terms: RunTerms;
   readonly isKept: boolean;
   readonly newestRunId: string | undefined;
@@ -140,15 +155,15 @@ async function orderOf(request: Request, services: Services): Promise<Ordered> {
     ...(instructions === undefined ? [] : [{ message_id: instructionsId, role: 'system', content: instructions }]),
     ...given,
   ];
+  const keptRequest = toKeptResponse(input, messages.flatMap(shownItems), {
+    ...{ isThreadUnkept: isUnkept, digest: digestOf(input) },
+  });
   return {
     isKept,
     newestRunId,
     copy: isCopy ? threadId : undefined,
-    terms: {
-      keptRequest: toKeptResponse(input, messages.flatMap(shownItems), {
-        ...{ isThreadUnkept: isUnkept, digest: digestOf(input) },
-      }),
-    },
+    model,
+    terms: { keptRequest },
     order: {
       ...order,
       ...more,
@@ -173,11 +188,13 @@ interface Following extends Pick<EndpointRequest, 'owner' | 'call' | 'origin'> {
   readonly justStarted?: boolean;
   /** The number of the last event that the reader has. */
   readonly startingAfter?: number;
+  /** Absent: they are read from the record. */
+  readonly facts?: ResponseFacts | undefined;
 }
 
 /** The events of a response behind one of them. */
 const following = (
-  { owner, runId, call, origin, justStarted = false, startingAfter = -1 }: Following,
+  { owner, runId, call, origin, justStarted = false, startingAfter = -1, facts }: Following,
   services: Pick<Services, 'threads' | 'files'>,
 ): RunStream => ({
   follow: { owner, runId, after: 0, justStarted },
@@ -186,7 +203,7 @@ const following = (
     name: `response ${String(startingAfter)} ${origin()}`,
     begin: (_scope, reading) =>
       createResponseFrames(
-        () => readFacts({ owner, runId }, reading, services),
+        async () => facts ?? readFacts({ owner, runId }, reading, services),
         addressesOf({ owner, origin }, services),
       ),
     encode: (events) => events.filter(({ sequence_number: number }) => number > startingAfter).map(responseFrame),
