@@ -1,3 +1,4 @@
+import { adminOf } from './admin.ts';
 import { agentsOf } from './agents.ts';
 import { assistantsOf } from './assistants.ts';
 import { filesOf } from './files.ts';
@@ -62,6 +63,7 @@ export function createClient(clientOptions: ClientOptions) {
   };
   return {
     ...graphOf(connection),
+    admin: adminOf(connection),
     agents: agentsOf(connection),
     assistants: assistantsOf(connection),
     questions: questionsOf(connection),

@@ -6,6 +6,7 @@ export type { NamedBlob } from './files.ts';
 export type { RunOptions, StreamOptions } from './graph.ts';
 export { textOf } from './messages.ts';
 export { resumingFetch } from './resuming-fetch.ts';
+export type * from './shapes/admin.ts';
 export type * from './shapes/agents.ts';
 export type * from './shapes/assistants.ts';
 export type * from './shapes/files.ts';

@@ -16,3 +16,13 @@ export interface ScopeOptions extends RequestOptions {
 }
 
 export const keeping = (isKept: boolean | undefined): object => (isKept === undefined ? {} : { keep_partial: isKept });
+
+interface OfStatuses {
+  readonly status?: string | readonly string[] | undefined;
+}
+
+/** Several statuses stand in one parameter. */
+export const withStatuses = <Q extends OfStatuses>({ status, ...query }: Q) => ({
+  ...query,
+  status: [status ?? []].flat().join(',') || undefined,
+});

@@ -1,4 +1,4 @@
-import { keeping, type AgentOptions, type StopOptions } from './options.ts';
+import { keeping, withStatuses, type AgentOptions, type StopOptions } from './options.ts';
 import { request, type Connection, type RequestOptions } from './request.ts';
 import { follow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type { Paged } from './shapes/lists.ts';
@@ -11,17 +11,10 @@ import type {
   Run,
   RunCounts,
   RunCountsQuery,
-  RunFilter,
   RunsQuery,
   Step,
   StoppedRun,
 } from './shapes/runs.ts';
-
-/** Several statuses stand in one parameter. */
-const withStatuses = <Q extends RunFilter>({ status, ...query }: Q) => ({
-  ...query,
-  status: [status ?? []].flat().join(',') || undefined,
-});
 
 export function runsOf(connection: Connection) {
   const at = (runId: string, rest = '') => ({ path: `/v1/runs/{runId}${rest}`, ids: { runId } });

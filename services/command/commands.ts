@@ -105,7 +105,7 @@ const commands: Readonly<Record<string, Command>> = {
     usage:
       'create --user <id> --scopes <resource:action>,… [--roles <role>,…] [--expires <90d>] [--name <text>] | list | revoke <id>',
     summary:
-      'Makes an API key and prints it, which nobody can again; lists the keys; or revokes one, within five seconds. With THREADS_ADDRESS those of a cluster, else those in DATA_DIR',
+      'Makes an API key and prints it, which nobody can again; lists the keys; or revokes one, within five seconds. A key ends after 90 days unless --expires says another time, 3650d at most; --user is the id as the service knows it, with the prefix of its issuer. With THREADS_ADDRESS those of a cluster, else those in DATA_DIR',
     options: {
       user: { type: 'string' },
       scopes: { type: 'string' },

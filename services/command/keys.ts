@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { readRules } from '@agent-workflow/gateway/access/read-rules';
 import { listKeys, makeKey, revokeKey, type KeptKey } from '@agent-workflow/gateway/api-keys/kept-key';
 import { ConfigError, processEnv, readEnv, type Env } from '@agent-workflow/kit/env';
 import { createLog } from '@agent-workflow/kit/log';
@@ -8,6 +9,7 @@ import type { ResourceCalls } from '@agent-workflow/protos/threads';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { securityChecks, securitySettings, toSecurity } from '@agent-workflow/runtime/process';
 import { serviceAddress } from '@agent-workflow/runtime/service-address';
+import { readServiceFile, serviceFileSettings } from '@agent-workflow/runtime/service-file';
 import { standaloneSettings } from '@agent-workflow/standalone/config';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { openThreads } from '@agent-workflow/threads/open';
@@ -18,6 +20,7 @@ import { print, reporting } from './reporting.ts';
 export const createKey = (written: Parameters<typeof readKeyTerms>[0]): Promise<number> =>
   reporting(async () => {
     const terms = readKeyTerms(written, Date.now());
+    warnOfUnknownRoles(terms.roles);
     await using record = openRecord(processEnv());
     const { id, text } = await makeKey(terms, record.threads, call);
     process.stderr.write(
@@ -25,6 +28,15 @@ export const createKey = (written: Parameters<typeof readKeyTerms>[0]): Promise<
     );
     print([text]);
   });
+
+/** A cluster is served elsewhere: where no `service.json` is beside the command, nothing is known of its roles. */
+function warnOfUnknownRoles(given: readonly string[]): void {
+  const { SERVICE_CONFIG: path } = readEnv(serviceFileSettings, processEnv());
+  if (given.length === 0 || !existsSync(path)) return;
+  const { roles } = readRules(readServiceFile(path));
+  for (const name of given.filter((each) => !roles.has(each)))
+    process.stderr.write(`warning: ${path} names no role "${name}": it counts for nothing until access.roles has it\n`);
+}
 
 /** Prints all keys, without their secrets. @returns the exit code */
 export const printKeys = (): Promise<number> =>

@@ -168,6 +168,17 @@ test('the roles of a key stand where the rules of access seek them', async (t) =
   t.like(seen.user, { user_id: 'ada', groups: ['manager'] });
 });
 
+test('a role that service.json does not name is a warning when a key is made with it', async (t) => {
+  await using workspace = await makeWorkspace('who', { auth: 'jwt', access: { roles: { root: { is: 'admin' } } } });
+  const env = { ...workspace.env, ...home };
+  await using _ = await openEmbedded('who', env, { auth: 'jwt' });
+  const made = await keysCommand(env, 'create', '--user', 'ada', '--scopes', '*', '--roles', 'nosuch,root');
+  t.is(made.code, 0);
+  t.regex(made.complaint, /^warning: .*service\.json names no role "nosuch": it counts for nothing/);
+  t.false(made.complaint.includes('"root"'));
+  t.regex((await keysCommand(env, 'create', '--help')).out, /after 90 days/);
+});
+
 test('guesses of keys are limited as those of tokens are', async (t) => {
   const { url, make } = await serveKeys(t, 'who', { RATE_LIMIT_AUTH_FAILURES: '5' });
   const key = await make('--user', 'ada', '--scopes', '*');

@@ -196,6 +196,12 @@ test('an operator stops and retries runs of others, which stay their owners’, 
   const sue = as('sue', 'support');
   const body = { user_id: 'fay', reason: 'an outage' };
   t.is((await as('fay', 'manager').send('POST', `/v1/admin/runs/${run_id}/retry`, body)).status, 403);
+  const unsaid = await sue.send('POST', `/v1/admin/runs/${run_id}/retry`, { user_id: 'fay' });
+  t.is(unsaid.status, 422);
+  t.deepEqual((unsaid.body as unknown as { error: { details: { loc: string[] }[] } }).error.details[0]?.loc, [
+    'body',
+    'reason',
+  ]);
   const retried = await sue.send('POST', `/v1/admin/runs/${run_id}/retry`, body);
   t.is(retried.status, 202, JSON.stringify(retried.body));
   const { run_id: again } = retried.body.data as Run;

@@ -309,6 +309,61 @@ test('agents are listed and described, and a thread stays with the one that it b
   t.is((await t.throwsAsync(other, { instanceOf: RequestError })).status, 409);
 });
 
+test('an operator reads, stops and retries by the client what is somebody else’s, and the audit names each', async (t) => {
+  const backend = fileURLToPath(new URL('../backends/roles.ts', import.meta.url));
+  const access = { roles: { ops: { is: 'operator', reads: 'contents' }, root: { is: 'admin' } } };
+  await using workspace = await makeWorkspace('obedient', {
+    auth: { method: 'custom', path: `${backend}:Named` },
+    access,
+  });
+  await using service = await startStandalone({ ...workspace.env, HOST: '127.0.0.1' });
+  const as = (name: string, roles: string): Client =>
+    createClient({ url: service.url, headers: { 'x-user': name, 'x-roles': roles } });
+  const [ada, { admin }] = [as('ada', ''), as('pat', 'ops')];
+  const { meta } = await ada.invoke({ messages: [user('a cabbage')], config: { thread_id: 'of-ada' } });
+  const failing = await ada.runs.start({ messages: [user('fail')], config: { thread_id: 'failed' } });
+  await t.throwsAsync(ada.runs.wait(failing.run_id));
+
+  const ofAda = { user_id: 'ada' };
+  const { runs, has_more: more } = await admin.listRuns({ ...ofAda, status: ['failed', 'completed'] });
+  t.deepEqual(
+    runs.map(({ run_id: id, user_id: of, error }) => [id, of, error?.message]),
+    [
+      [failing.run_id, 'ada', null],
+      [meta.run_id, 'ada', undefined],
+    ],
+  );
+  t.false(more);
+  t.is((await admin.getRun(failing.run_id, ofAda)).error?.message, null);
+  const shown = await admin.getRun(failing.run_id, { ...ofAda, show: 'contents', reason: 'why' });
+  t.truthy(shown.error?.message);
+  t.true((await admin.getTrace(failing.run_id, ofAda)).spans.length > 0);
+  t.deepEqual(
+    (await admin.listThreads({ ...ofAda, status: 'idle' })).threads.map(({ thread_id: id }) => id),
+    ['of-ada'],
+  );
+  t.is((await admin.getThread('of-ada', ofAda)).title, null);
+  t.is((await admin.listRunsOfThread('of-ada', ofAda)).runs.length, 1);
+  t.deepEqual((await admin.listQuestions(ofAda)).questions, []);
+  const why = { ...ofAda, reason: 'ticket 4711' };
+  t.true(JSON.stringify((await admin.listMessages('of-ada', why)).messages).includes('cabbage'));
+  t.deepEqual(await admin.getState('of-ada', why), await ada.threads.state('of-ada'));
+  t.is((await admin.listSteps(meta.run_id, why)).steps.length, (await ada.runs.steps(meta.run_id)).steps.length);
+  const { run_id: again } = await admin.retryRun(failing.run_id, why);
+  t.is((await ada.runs.get(again)).resumes, failing.run_id);
+  t.is((await admin.cancelRun(again, why)).run_id, again);
+  const lines = await as('zoe', 'root').admin.exportAudit();
+  t.deepEqual(
+    lines.map(({ operation, user_id: who, owner_id: of }) => [operation, who, of]),
+    ['cancelRun', 'retryRun', 'listSteps', 'getState', 'listMessages', 'getRun'].map((name) => [
+      `${name}OfOthers`,
+      'pat',
+      'ada',
+    ]),
+  );
+  t.is((await t.throwsAsync(ada.admin.listRuns(), { instanceOf: RequestError })).status, 403);
+});
+
 type Reply<Call> = Call extends (...given: never[]) => Promise<infer R> ? keyof R : never;
 /** Whether the type of a reply has these fields. */
 type Has<Call, Field> = Field extends Reply<Call> ? true : false;
@@ -318,6 +373,10 @@ test("the client's types of lists have the fields by which the service goes on w
     forgetMemories: true satisfies Has<Client['memories']['forget'], 'has_more'>,
     getRunChain: true satisfies Has<Client['runs']['chain'], 'has_more'>,
     getRunTrace: true satisfies Has<Client['runs']['trace'], 'has_more'>,
+    getTraceOfOthers: true satisfies Has<Client['admin']['getTrace'], 'has_more'>,
+    listAllQuestions: true satisfies Has<Client['admin']['listQuestions'], 'has_more'>,
+    listAllRuns: true satisfies Has<Client['admin']['listRuns'], 'has_more'>,
+    listAllThreads: true satisfies Has<Client['admin']['listThreads'], 'has_more'>,
     listAssistantVersions: true satisfies Has<Client['assistants']['versions'], 'has_more'>,
     listAssistants: true satisfies Has<Client['assistants']['list'], 'has_more'>,
     listCheckpoints: true satisfies Has<Client['threads']['checkpoints'], 'has_more'>,
@@ -326,22 +385,25 @@ test("the client's types of lists have the fields by which the service goes on w
     listInbox: true satisfies Has<Client['threads']['inbox'], 'has_more'>,
     listMemories: true satisfies Has<Client['memories']['list'], 'has_more'>,
     listMessages: true satisfies Has<Client['threads']['messages'], 'has_more'>,
+    listMessagesOfOthers: true satisfies Has<Client['admin']['listMessages'], 'has_more'>,
     listOwnRuns: true satisfies Has<Client['runs']['list'], 'has_more'>,
     listQuestions: true satisfies Has<Client['questions']['list'], 'has_more'>,
     listRunSteps: true satisfies Has<Client['runs']['steps'], 'has_more'>,
     listRuns: true satisfies Has<Client['threads']['runs'], 'has_more'>,
+    listRunsOfOthersThread: true satisfies Has<Client['admin']['listRunsOfThread'], 'has_more'>,
     listSchedules: true satisfies Has<Client['schedules']['list'], 'has_more'>,
     listSharedWithMe: true satisfies Has<Client['shares']['withMe'], 'has_more'>,
     listShares: true satisfies Has<Client['shares']['list'], 'has_more'>,
+    listStepsOfOthers: true satisfies Has<Client['admin']['listSteps'], 'has_more'>,
     listThreads: true satisfies Has<Client['threads']['list'], 'has_more'>,
     listTriggers: true satisfies Has<Client['triggers']['list'], 'has_more'>,
     searchThreads: true satisfies Has<Client['threads']['search'], 'has_more'>,
   };
   const fieldsOf = (reply: object): string[] =>
     Object.keys(Object('properties' in reply && reply.properties) as object);
-  // The client has no methods of operators, and few of those with whom a thread is shared.
-  const ofOwners = endpoints.filter(({ forOperators, isOfOthers }) => !forOperators && !isOfOthers);
-  const fields = new Map(ofOwners.map(({ name, reply }) => [name, fieldsOf(reply)]));
+  // The client has few methods of those with whom a thread is shared.
+  const listed = endpoints.filter(({ forOperators, isOfOthers }) => forOperators !== undefined || !isOfOthers);
+  const fields = new Map(listed.map(({ name, reply }) => [name, fieldsOf(reply)]));
   t.deepEqual(
     Object.keys(more),
     [...fields].flatMap(([name, names]) => (names.includes('has_more') ? [name] : [])).toSorted(),

@@ -81,9 +81,9 @@ export type FailureReason =
   | 'unexpected';
 
 /** Why a run failed: `error` of the run, and `data` of the event `error` of its stream. */
-export interface RunError {
+export interface RunError<Text = string> {
   readonly code: string;
-  readonly message: string;
+  readonly message: Text;
   /** The node that failed; absent when none did. */
   readonly node?: string;
   /** Absent where the service itself says why in `message`. */
@@ -95,7 +95,7 @@ export interface RunError {
 }
 
 /** A run that was accepted, or what is known of one. */
-export interface Run {
+export interface Run<Text = string> {
   readonly run_id: string;
   readonly thread_id: string;
   /** What to call its thread; absent in a reply that accepts a run. */
@@ -129,7 +129,7 @@ export interface Run {
   /** The first question that its thread waits to be answered, on one line. */
   readonly question?: string;
   /** Of a run that has failed. */
-  readonly error?: RunError;
+  readonly error?: RunError<Text>;
   readonly [field: string]: Json;
 }
 

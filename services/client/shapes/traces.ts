@@ -2,7 +2,7 @@ import type { Json } from './json.ts';
 import type { Step, RunStatus } from './runs.ts';
 
 /** What went on in a run. */
-export interface RunTrace {
+export interface RunTrace<Text = string> {
   readonly run_id: string;
   readonly thread_id: string;
   readonly status: RunStatus;
@@ -12,7 +12,7 @@ export interface RunTrace {
   /** Whether the service shows `content` of spans, where it was recorded. */
   readonly shows_content: boolean;
   /** Each behind its parent. */
-  readonly spans: readonly TraceSpan[];
+  readonly spans: readonly TraceSpan<Text>[];
   readonly has_more: boolean;
   /** The `after` with which to continue, also later while the run goes on; `null` before its first step was committed. */
   readonly next_after: number | null;
@@ -22,7 +22,7 @@ export type SpanKind = 'step' | 'node' | 'branch' | 'attempt' | 'model' | 'tool'
 export type SpanStatus = 'running' | 'completed' | 'failed' | 'waiting' | 'sleeping' | 'stopped';
 
 /** A part of a run: what it was, when, and how it ended. */
-export interface TraceSpan {
+export interface TraceSpan<Text = string> {
   /** `s3` for step 3; `s3.1`, `s3.2` within it, in the order in which they began. */
   readonly id: string;
   /** `null` for a step of the run and a takeover. */
@@ -47,7 +47,7 @@ export interface TraceSpan {
   /** With those of all within it. */
   readonly usage?: NonNullable<Step['usage']>;
   readonly finish_reason?: string;
-  readonly error?: { readonly message: string; readonly code?: string; readonly reason?: string };
+  readonly error?: { readonly message: Text; readonly code?: string; readonly reason?: string };
   /** Of a step of the run: the checkpoint that it made, and the nodes after it. */
   readonly checkpoint_id?: string;
   readonly next?: readonly string[];

@@ -24,6 +24,8 @@ type Asked = Pick<EndpointRequest, 'owner' | 'user' | 'roles' | 'requestId' | 'h
 interface About extends Pick<AuditLine, 'action' | 'operation' | 'of' | 'runId' | 'threadId'> {
   /** That of the input; absent, the header says it. */
   readonly reason: string | undefined;
+  /** Where the input stands; `query` unless given. */
+  readonly place?: 'query' | 'body';
 }
 
 /**
@@ -32,12 +34,12 @@ interface About extends Pick<AuditLine, 'action' | 'operation' | 'of' | 'runId' 
  */
 export async function audit(
   { owner: who, user, roles = [], requestId, header, call }: Asked,
-  { reason: given, ...about }: About,
+  { reason: given, place = 'query', ...about }: About,
   { threads }: Pick<Services, 'threads'>,
 ): Promise<void> {
   const reason = given ?? header('x-access-reason');
   if (reason === undefined || reason === '' || reason.length > mostReason)
-    throw invalidAt(['query', 'reason'], 'is required, here or as X-Access-Reason: why it is done', 'missing');
+    throw invalidAt([place, 'reason'], 'is required, here or as X-Access-Reason: why it is done', 'missing');
   const line = { who, roles, ...ofKey(user), ...about, reason: reason.toWellFormed(), requestId };
   await appendLine(threads, { id: newId(), line }, call());
 }
@@ -89,7 +91,8 @@ export function ofOthers(row: DescribedEndpoint, { action, forOperators, ...own 
         const { user_id: userId, reason, ...given } = request.input as Named;
         const of = ownerIn({ ...(userId !== undefined && { user_id: userId }) });
         const { run_id: runId, thread_id: threadId } = request.params as InPath;
-        if (action) await audit(request, { action, operation: own.name, of, runId, threadId, reason }, services);
+        const place = row.method === 'GET' ? 'query' : 'body';
+        if (action) await audit(request, { action, operation: own.name, of, runId, threadId, reason, place }, services);
         const { roles: _roles, ...asOwner } = request;
         return row.handle({ ...asOwner, input: given, owner: of, user: undefined }, services);
       },
