@@ -1,7 +1,10 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
 import test, { type ExecutionContext } from 'ava';
+import { createClient, user } from '../servers/client.ts';
 import { startWatched, type Watched } from '../servers/watched.ts';
 import { badInputs, largeInputs, type BadInput } from './bad-inputs.ts';
 
@@ -32,6 +35,32 @@ test.serial('each of 2,000 and more bad inputs is refused as its class says, and
   t.true(service.isAlive());
   t.is((await fetch(`${service.url}/v1/ping`)).status, 200);
 });
+
+test.serial(
+  'bad inputs of operators, and of those with whom a thread is shared, are refused as those of owners are',
+  async (t) => {
+    const backend = fileURLToPath(new URL('../backends/roles.ts', import.meta.url));
+    await using service = await startWatched(
+      'obedient',
+      { HOST: '127.0.0.1' },
+      { auth: { method: 'custom', path: `${backend}:Named` }, access: { roles: { root: { is: 'admin' } } } },
+    );
+    const bob = createClient(service.url, { 'x-user': 'bob', 'x-roles': '' });
+    const ran = await bob.send('POST', '/v1/graph/invoke', { messages: [user('hi')], config: { thread_id: 'of-bob' } });
+    const { run_id } = (ran.body.data as { meta: { run_id: string } }).meta;
+    const terms = { to: { user: 'alice' }, rights: ['read', 'write', 'answer'] };
+    const { share_id } = (await bob.send('POST', '/v1/threads/of-bob/shares', terms)).body.data as { share_id: string };
+    const rows = endpoints.filter(({ forOperators, isOfOthers }) => forOperators !== undefined || isOfOthers);
+    const inputs = [
+      ...badInputs({ rows, ids: { run_id, share_id, thread_id: 'of-bob' }, given: { user_id: 'bob', reason: 'why' } }),
+    ];
+    t.true(inputs.length >= 1000, String(inputs.length));
+    await sendAll(t, service, inputs);
+    t.log(`${String(inputs.length)} inputs`);
+    t.true(service.isAlive());
+    t.is((await fetch(`${service.url}/v1/admin/runs?user_id=bob`)).status, 200);
+  },
+);
 
 /**
  * Sends them all, so many at once, and fails with every one that is not answered as its class says. Of large ones one at a time: together they
@@ -80,7 +109,7 @@ async function send(port: number, agent: Agent, input: BadInput): Promise<{ stat
   const asked = request({ port, agent, method, path, headers: asBytes(given) });
   asked.end(body);
   const [reply] = (await once(asked, 'response')) as [IncomingMessage];
-  if (reply.headers['content-type'] === 'text/event-stream; charset=utf-8') {
+  if (!reply.headers['content-type']?.startsWith('application/json')) {
     for await (const _ of reply) continue;
     return { status: reply.statusCode ?? 0, body: {} };
   }

@@ -37,32 +37,45 @@ type Steps = readonly (string | number)[];
 /** Nobody's fault is ours: these are all that may answer what is odd, but not wrong. */
 const harmless = [200, 202, 400, 404, 409, 422];
 
-/** Those of operators are refused to everybody else before anything is read. */
-const routes = endpoints
-  .filter(({ forOperators }) => !forOperators)
-  .flatMap((row) => [row, ...row.aliases].map(({ method, path }) => ({ row, method, path })));
-const bodyRoutes = routes.filter(({ row, method }) => row.input && method !== 'GET');
-const queryRoutes = routes.filter(({ row, method }) => row.input && (method === 'GET' || method === 'DELETE'));
+const routesOf = (rows: typeof endpoints) =>
+  rows.flatMap((row) => [row, ...row.aliases].map(({ method, path }) => ({ row, method, path })));
 const json = { 'content-type': 'application/json' };
-const atHome = (path: string): string => path.replaceAll(/\{\w+\}/g, 'x');
+
+interface Asked {
+  /** The rows that are asked; those of everybody unless given: those of operators are refused to all others before anything is read. */
+  readonly rows?: typeof endpoints;
+  /** What stands in a path in the place of a parameter: `x` unless given. */
+  readonly ids?: Readonly<Record<string, string>>;
+  /** What a query or a body holds beside what is wrong with it, where the row has it. */
+  readonly given?: Readonly<Record<string, string>>;
+}
 
 /** Everything there is, made from the endpoint table: a new row brings its own. */
-export function* badInputs(): Generator<BadInput> {
+export function* badInputs({
+  rows = endpoints.filter(({ forOperators }) => !forOperators),
+  ids = {},
+  given = {},
+}: Asked = {}): Generator<BadInput> {
+  const routes = routesOf(rows);
+  const bodyRoutes = routes.filter(({ row, method }) => row.input && method !== 'GET');
+  const queryRoutes = routes.filter(({ row, method }) => row.input && (method === 'GET' || method === 'DELETE'));
+  const atHome = (path: string): string => path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'x');
   for (const { row, method, path } of bodyRoutes) {
     const to = { method, path: atHome(path), headers: json };
-    for (const { name, value } of badFields(row)) {
+    const sample = sampleWith(row, given);
+    for (const { name, value } of badFields(row, sample)) {
       yield { ...to, class: `field: ${name}`, body: Buffer.from(JSON.stringify(value)), expected: [422] };
     }
-    for (const [name, body, expected, extra = {}] of badBodies(row)) {
+    for (const [name, body, expected, extra = {}] of badBodies(sample)) {
       yield { ...to, ...extra, headers: { ...json, ...extra.headers }, class: name, body, expected };
     }
   }
   for (const { row, method, path } of queryRoutes) {
-    for (const [name, query, expected] of badQueries(row))
+    for (const [name, query, expected] of badQueries(row, given))
       yield { class: `query: ${name}`, method, path: `${atHome(path)}?${query}`, headers: {}, expected };
   }
   for (const { row, method, path } of routes.filter(({ row }) => row.params)) {
-    const body = row.input && method !== 'GET' ? { body: Buffer.from(JSON.stringify(sampleOf(row.input))) } : {};
+    const body = row.input && method !== 'GET' ? { body: Buffer.from(JSON.stringify(sampleWith(row, given))) } : {};
     for (const [name, id, expected] of oddIds) {
       for (const [parameter] of path.matchAll(/\{\w+\}/g))
         yield {
@@ -94,10 +107,16 @@ const oddIds: readonly [name: string, id: string, expected: readonly number[]][]
   ['an emoji', '%F0%9F%92%A9', [404, 422, 200]],
 ];
 
+/** The smallest input of a row, and what is given of it. */
+function sampleWith({ input = {} }: Row, given: Readonly<Record<string, string>>): unknown {
+  const { properties = {} } = input as Schema;
+  const own = Object.entries(given).filter(([name]) => name in properties);
+  return own.length === 0 ? sampleOf(input) : { ...(sampleOf(input) as object), ...Object.fromEntries(own) };
+}
+
 /** Every field of the body with every value that it must not have. */
-function* badFields({ input }: Row): Generator<{ name: string; value: unknown }> {
+function* badFields({ input }: Row, sample: unknown): Generator<{ name: string; value: unknown }> {
   const schema = input as Schema;
-  const sample = sampleOf(schema);
   for (const { steps, field, isOptional } of fieldsOf(schema, [])) {
     for (const [name, bad] of badValues(field)) {
       // Null for what may be absent is its absence.
@@ -187,8 +206,8 @@ type Extra = Pick<BadInput, 'chunked'> & { readonly headers?: Readonly<Record<st
 type BadBody = readonly [name: string, body: Buffer, expected: readonly number[], extra?: Extra];
 
 /** What is wrong with a body whatever the route. */
-function badBodies({ input }: Row): BadBody[] {
-  const good = JSON.stringify(sampleOf(input ?? {}));
+function badBodies(sample: unknown): BadBody[] {
+  const good = JSON.stringify(sample);
   const withMember = (member: string): string => `{${member}${good === '{}' ? '' : ','}${good.slice(1)}`;
   const add = (member: string): Buffer => Buffer.from(withMember(member));
   const deep = (levels: number): string => `"x":${'['.repeat(levels)}${']'.repeat(levels)}`;
@@ -262,11 +281,14 @@ export function* largeInputs(): Generator<BadInput> {
     ['a small body that unpacks to 200 MiB', bomb, [413], { headers: gzip }],
     ['500,000 items', Buffer.from(`{"x":[${'0,'.repeat(499_999)}0],"config":0}`), [422, 200, 202]],
   ];
-  for (const { method, path } of bodyRoutes.filter(({ row }) => /invoke|addMessages|searchMemories/.test(row.name))) {
+  const rows = endpoints.filter(
+    ({ name, forOperators }) => !forOperators && /invoke|addMessages|searchMemories/.test(name),
+  );
+  for (const { method, path } of routesOf(rows)) {
     for (const [name, body, expected, extra = {}] of large) {
       yield {
         method,
-        path: atHome(path),
+        path: path.replaceAll(/\{\w+\}/g, 'x'),
         class: name,
         body,
         expected,
@@ -278,10 +300,16 @@ export function* largeInputs(): Generator<BadInput> {
 }
 
 /** Every parameter of a query with what it must not be. */
-function* badQueries({ input }: Row): Generator<[name: string, query: string, expected: readonly number[]]> {
-  for (const [name, field] of Object.entries((input as Schema).properties ?? {})) {
+function* badQueries(
+  { input }: Row,
+  given: Readonly<Record<string, string>>,
+): Generator<[name: string, query: string, expected: readonly number[]]> {
+  const { properties = {} } = input as Schema;
+  for (const [name, field] of Object.entries(properties)) {
     const types = typesOf(field);
-    const queryOf = (value: string): string => `${name}=${encodeURIComponent(value)}`;
+    const beside = Object.entries(given).filter(([other]) => other in properties && other !== name);
+    const more = beside.map(([other, value]) => `&${other}=${encodeURIComponent(value)}`).join('');
+    const queryOf = (value: string): string => `${name}=${encodeURIComponent(value)}${more}`;
     if (types.includes('integer') || types.includes('number')) {
       for (const value of ['', 'x', 'NaN', '0x10', '1e3', '١', ' 1', '1;2', 'null', 'true', '[]'])
         yield [`no number for ${name}`, queryOf(value), [422]];
@@ -294,9 +322,9 @@ function* badQueries({ input }: Row): Generator<[name: string, query: string, ex
       yield [`a prototype for ${name}`, queryOf('{"__proto__":{}}'), [400]];
       yield [`nesting for ${name}`, queryOf(`{"a":${'['.repeat(300)}${']'.repeat(300)}}`), [400]];
     }
-    yield [`${name} twice`, `${name}=1&${name}=2`, [422]];
+    yield [`${name} twice`, `${name}=1&${name}=2${more}`, [422]];
     for (const raw of ['%', '%ff', '%00', '%ED%A0%80', "'--", '%F0%9F%92%A9', '${x}'])
-      yield [`an odd ${name}`, `${name}=${raw}`, harmless];
+      yield [`an odd ${name}`, `${name}=${raw}${more}`, harmless];
   }
   for (const query of ['&&=&', 'a[b]=c', '__proto__=1', 'constructor=1', '?'.repeat(50), `x=${'y'.repeat(7000)}`])
     yield ['odd', query, harmless];

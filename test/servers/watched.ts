@@ -24,27 +24,31 @@ export interface Watched extends AsyncDisposable {
 
 const main = fileURLToPath(new URL('./watched-main.ts', import.meta.url));
 
-/** Starts it on a data folder of its own. `agent` is a file of `test/agents` without its ending. */
-export async function startWatched(agent: string, env: Readonly<Record<string, string>> = {}): Promise<Watched> {
+/** Starts it on a data folder of its own. `agent` is a file of `test/agents` without its ending; `service` adds to `service.json`. */
+export async function startWatched(
+  agent: string,
+  env: Readonly<Record<string, string>> = {},
+  service: Readonly<Record<string, unknown>> = {},
+): Promise<Watched> {
   await using opened = new AsyncDisposableStack();
-  const workspace = opened.use(await makeWorkspace(agent));
-  const service = opened.use(await startStandalone({ ...workspace.env, LOG_LEVEL: 'error', ...env }, main));
+  const workspace = opened.use(await makeWorkspace(agent, service));
+  const started = opened.use(await startStandalone({ ...workspace.env, LOG_LEVEL: 'error', ...env }, main));
   const everything = opened.move();
   return {
-    url: service.url,
-    port: Number(new URL(service.url).port),
-    isAlive: () => service.child.exitCode === null && service.child.signalCode === null,
+    url: started.url,
+    port: Number(new URL(started.url).port),
+    isAlive: () => started.child.exitCode === null && started.child.signalCode === null,
     holdings: async () => {
       using listening = new DisposableStack();
       const ending = listening.adopt(new AbortController(), (controller) => controller.abort());
-      const exit = once(service.child, 'exit', { signal: ending.signal });
-      service.child.send('holdings');
+      const exit = once(started.child, 'exit', { signal: ending.signal });
+      started.child.send('holdings');
       const ended = exit.then(([code, signal]: unknown[]): never => {
         throw new Error(
-          `the service ended with ${String(code ?? signal)}: ${service.complaint() || service.lines.join('\n')}`,
+          `the service ended with ${String(code ?? signal)}: ${started.complaint() || started.lines.join('\n')}`,
         );
       });
-      const [holdings] = (await Promise.race([once(service.child, 'message', { signal: ending.signal }), ended])) as [
+      const [holdings] = (await Promise.race([once(started.child, 'message', { signal: ending.signal }), ended])) as [
         Holdings,
       ];
       return holdings;
