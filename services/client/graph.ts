@@ -1,5 +1,6 @@
 import { keeping, type AgentOptions, type StopOptions } from './options.ts';
 import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
+import type { Me } from './shapes/me.ts';
 import { request, type Connection, type RequestOptions } from './request.ts';
 import { keyOfRound } from './round-key.ts';
 import { startAndFollow, type FollowOptions, type RunEvents } from './run-events.ts';
@@ -90,6 +91,9 @@ export function graphOf(connection: Connection) {
         body: { thread_id: threadId, ...keeping(keepPartial) },
         ...options,
       }),
+    /** Who the caller is. */
+    me: (options: RequestOptions = {}): Promise<Me> =>
+      request(connection, { method: 'GET', path: '/v1/me', ...options }),
     ping: (options: RequestOptions = {}): Promise<string> =>
       request(connection, { method: 'GET', path: '/v1/ping', ...options }),
   };

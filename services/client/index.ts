@@ -12,6 +12,7 @@ export type * from './shapes/assistants.ts';
 export type * from './shapes/files.ts';
 export type * from './shapes/json.ts';
 export type * from './shapes/lists.ts';
+export type * from './shapes/me.ts';
 export type * from './shapes/memories.ts';
 export type * from './shapes/messages.ts';
 export type * from './shapes/questions.ts';

@@ -2,7 +2,7 @@ import { request, type Connection, type RequestOptions } from './request.ts';
 import type { Page, Paged } from './shapes/lists.ts';
 import type { Message, MessagesQuery } from './shapes/messages.ts';
 import type { RunResult } from './shapes/results.ts';
-import type { NewShare, Share, SharedRunRequest } from './shapes/shares.ts';
+import type { NewShare, Share, SharedRunRequest, SharedThread } from './shapes/shares.ts';
 import type { Thread, ThreadState } from './shapes/threads.ts';
 
 type Shares = Paged & { readonly shares: readonly Share[] };
@@ -32,7 +32,11 @@ export function sharesOf(connection: Connection) {
     withMe: (
       query: Pick<Page, 'limit' | 'cursor'> & { readonly role?: string; readonly everybody?: 'true' } = {},
       options: RequestOptions = {},
-    ): Promise<Shares> => request(connection, { method: 'GET', path: '/v1/shared', query, ...options }),
+    ): Promise<Paged & { readonly shares: readonly SharedThread[] }> =>
+      request(connection, { method: 'GET', path: '/v1/shared', query, ...options }),
+    /** Whose thread it is, and what the share lets the caller do. */
+    get: (shareId: string, options: RequestOptions = {}): Promise<Share> =>
+      request(connection, { method: 'GET', ...at(shareId, '/share'), ...options }),
     getThread: (shareId: string, options: RequestOptions = {}): Promise<Thread> =>
       request(connection, { method: 'GET', ...at(shareId), ...options }),
     getState: (shareId: string, options: RequestOptions = {}): Promise<{ readonly state: ThreadState }> =>

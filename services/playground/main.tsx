@@ -1,6 +1,7 @@
 import './styles/index.css';
 import { render, type ComponentType } from 'preact';
 import { followKeys, useKeys } from './session/keys.ts';
+import { followMe } from './session/me.ts';
 import { readReturn } from './session/returned.ts';
 import { followAddress, go, route, type View } from './session/route.ts';
 import { isReachable, signInReason } from './session/session.ts';
@@ -20,6 +21,7 @@ const others: Readonly<Record<Exclude<View, 'chat'>, () => Promise<ComponentType
   inbox: async () => (await import('./views/inbox/inbox-view.tsx')).InboxView,
   threads: async () => (await import('./views/threads/threads-view.tsx')).ThreadsView,
   runs: async () => (await import('./views/runs/runs-view.tsx')).RunsView,
+  shared: async () => (await import('./views/shared/shared-view.tsx')).SharedView,
   memory: async () => (await import('./views/memory/memory-view.tsx')).MemoryView,
   schedules: async () => (await import('./views/schedules/schedules-view.tsx')).SchedulesView,
   webhooks: async () => (await import('./views/webhooks/webhooks-view.tsx')).WebhooksView,
@@ -38,7 +40,7 @@ function App() {
       { keys: '?', text: 'List the keys', isAction: true, run: () => void (isKeyTableOpen.value = true) },
       { keys: 'c', text: 'New chat', isAction: true, run: () => go({ view: 'chat' }) },
     ].map((each) => ({ ...each, group: 'Everywhere' })),
-    ...places.map(({ view: to, title, key }) => ({
+    ...places().map(({ view: to, title, key }) => ({
       ...{ keys: `g ${key}`, text: title, group: 'Go to' },
       run: () => go({ view: to }),
     })),
@@ -70,6 +72,7 @@ void readReturn().then(() => {
   followAddress();
   followKeys();
   followTheme();
+  followMe();
   const root = document.getElementById('app');
   if (root) render(<App />, root);
 });

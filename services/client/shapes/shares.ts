@@ -1,5 +1,6 @@
 import type { Json } from './json.ts';
 import type { NewMessage } from './messages.ts';
+import type { ThreadStatus } from './threads.ts';
 
 export type ShareRight = 'read' | 'write' | 'answer';
 
@@ -23,6 +24,13 @@ export interface Share {
   readonly rights: readonly ShareRight[];
   readonly until: string | null;
   readonly created_at: string;
+}
+
+/** A thread that another owner shares with the caller. */
+export interface SharedThread extends Share {
+  readonly thread_title: string | null;
+  readonly status: ThreadStatus;
+  readonly updated_at: string;
 }
 
 /** What runs in a shared thread. */

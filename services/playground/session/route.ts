@@ -2,7 +2,9 @@ import { randomUuid } from '@agent-workflow/kit/uuid';
 import { signal } from '@preact/signals';
 
 /** The views of the page, in the order of its navigation. */
-const views = ['chat', 'inbox', 'runs', 'threads', 'memory', 'files', 'agents', 'schedules', 'webhooks'] as const;
+const views = [
+  ...(['chat', 'inbox', 'runs', 'threads', 'shared', 'memory', 'files', 'agents', 'schedules', 'webhooks'] as const),
+] as const;
 export type View = (typeof views)[number];
 
 /** What the address names: a view, the thing that is open in it, and its options. */

@@ -24,8 +24,10 @@ let renewing: Promise<void> | undefined;
 
 /** Keeps a token for this tab, which may be given with the word `Bearer`. An empty one is forgotten. */
 export function signIn(given: string, next: Login = {}): void {
-  token.value = given.trim().replace(/^bearer +/i, '');
-  keep(token.value, next);
+  const text = given.trim().replace(/^bearer +/i, '');
+  // Requests that the new token begins carry it.
+  keep(text, next);
+  token.value = text;
   signInReason.value = undefined;
 }
 
@@ -91,6 +93,18 @@ const given = { url: location.origin, headers: {}, maxAttempts: 20 };
 
 /** The client of the gateway that served the page. It keeps trying for about a minute while the gateway is unavailable. */
 export const client = createClient({ ...given, token: bearer, fetch: watchedFetch });
+
+/** A client of the same session whose requests are changed before they are sent. */
+export const clientWith = (
+  change: (path: string, init: RequestInit) => readonly [string, RequestInit],
+): typeof client =>
+  createClient({
+    ...{ ...given, token: bearer },
+    fetch: (address, init = {}) => {
+      const { pathname, search } = new URL(address instanceof Request ? address.url : address);
+      return watchedFetch(...change(pathname + search, init));
+    },
+  });
 
 /** A client that keeps the token of now, whatever the tab has later, and whose requests go on when the page is closed. */
 export function lastingClient(): typeof client {

@@ -88,7 +88,7 @@ export function Palette() {
 }
 
 const placeEntries = (): Entry[] => [
-  ...places.map(({ view, title, key }): Entry => ({
+  ...places().map(({ view, title, key }): Entry => ({
     ...{ text: title, kind: 'Go to', keys: `g ${key}` },
     run: () => go({ view }),
   })),

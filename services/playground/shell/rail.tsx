@@ -16,7 +16,7 @@ export function Rail() {
   const open = route.value.unknown === undefined ? route.value.view : undefined;
   const isMoreOpen = useSignal(false);
   useWaitingCount();
-  const isRestOpen = places.some(({ view, isFirst }) => view === open && isFirst !== true);
+  const isRestOpen = places().some(({ view, isFirst }) => view === open && isFirst !== true);
   return (
     <header class="rail">
       <a class="skip" href={toHash(route.value)} onClick={focusMain}>
@@ -39,7 +39,7 @@ export function Rail() {
       </button>
       <nav aria-label="Views">
         <ul>
-          {places.map((place) => (
+          {places().map((place) => (
             <PlaceLink key={place.view} place={place} open={open} />
           ))}
           <li class="place-rest">
@@ -128,7 +128,7 @@ function More({ open, onClose }: MoreProps) {
     <Modal title="More" onClose={onClose}>
       <nav aria-label="More views">
         <ul class="places-more">
-          {places
+          {places()
             .filter(({ isFirst }) => isFirst !== true)
             .map((place) => (
               <PlaceLink key={place.view} place={place} open={open} onClick={onClose} />

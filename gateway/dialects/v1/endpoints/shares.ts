@@ -2,7 +2,7 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { badRequest, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { userIdOf } from '@agent-workflow/kit/ids';
 import { readTime } from '@agent-workflow/protos/message';
-import type { Resource } from '@agent-workflow/protos/threads';
+import type { Resource, Thread } from '@agent-workflow/protos/threads';
 import { shareRights, type Recipient, type ShareRight } from '../../../access/rules.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
@@ -25,7 +25,7 @@ import * as schemas from '../schemas/shares.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
 import { endpoint } from './common/endpoint.ts';
-import { mayBy, ofShared, type SharedPlace } from './common/shared.ts';
+import { enterShare, mayBy, ofShared, type SharedPlace } from './common/shared.ts';
 import { getFile, getFileInfo, getFileUrl } from './files.ts';
 import { invokeGraph, streamGraph } from './graph.ts';
 import { getMessage, listMessages } from './messages.ts';
@@ -50,19 +50,22 @@ const shown = (share: Share): object => ({
 const readShares = (rows: readonly Resource[], { log }: Pick<Services, 'log'>): readonly Share[] =>
   shownItems(rows, { kind: 'share', show: shareOf, idsOf: ({ id }) => ({ shareId: id }), log });
 
-/** Those whose threads are still there. */
+/** Those whose threads are still there, with these. */
 async function stillThere(
   shares: readonly Share[],
   call: EndpointRequest['call'],
   threads: Services['threads'],
-): Promise<readonly Share[]> {
-  const there = new Set<Share>();
+): Promise<readonly (readonly [Share, Thread])[]> {
+  const there = new Map<Share, Thread>();
   await eachOf(shares, threadsAtOnce, async (share) => {
     const { owner, threadId, threadCreatedAt } = share;
     const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
-    if (thread?.createdAt === threadCreatedAt) there.add(share);
+    if (thread?.createdAt === threadCreatedAt) there.set(share, thread);
   });
-  return shares.filter((share) => there.has(share));
+  return shares.flatMap((share) => {
+    const thread = there.get(share);
+    return thread ? [[share, thread] as const] : [];
+  });
 }
 
 /** Threads that are looked up at the same time. */
@@ -160,7 +163,7 @@ export const listSharedWithMe = endpoint({
   path: '/v1/shared',
   access: read,
   input: schemas.SharedQuery,
-  reply: schemas.ShareList,
+  reply: schemas.SharedThreadList,
   handle: async ({ input, owner, roles = [], call }, { threads, access, log }) => {
     const { limit, cursor, role, everybody } = input;
     const caller = { owner, roles };
@@ -178,8 +181,32 @@ export const listSharedWithMe = endpoint({
     const { rows, cursor: next } = await listSharesWith(threads, page, call);
     const known = readShares(rows, { log }).filter((share) => mayBy(share, caller, 'read', access));
     const there = await stillThere(known, call, threads);
-    return JSON.stringify({ shares: there.map(shown), has_more: next !== undefined, cursor: next });
+    return JSON.stringify({ shares: there.map(shownWithThread), has_more: next !== undefined, cursor: next });
   },
+});
+
+const shownWithThread = ([share, { title, status, updatedAt }]: readonly [Share, Thread]): object => ({
+  ...shown(share),
+  thread_title: title ?? null,
+  status: status ?? 'idle',
+  updated_at: new Date(updatedAt).toISOString(),
+});
+
+export const getSharedShare = endpoint({
+  name: 'getSharedShare',
+  tag: 'shares',
+  summary: 'Get what a share lets the caller do',
+  description:
+    'Whose thread it is, and what its recipients may do until when. 404 for those who have no part in it, the owner too.',
+  example: examples.getSharedShare,
+  method: 'GET',
+  path: '/v1/shared/{share_id}/share',
+  access: read,
+  isOfOthers: true,
+  params: schemas.SharedParams,
+  reply: schemas.Share,
+  handle: async (request, services) =>
+    JSON.stringify(shown((await enterShare(request, request.params.share_id, 'read', services)).share)),
 });
 
 /** Each of them is read by itself. */

@@ -66,9 +66,10 @@ import {
   runSchedule,
   updateSchedule,
 } from './schedules.ts';
-import { createShare, deleteShare, listSharedWithMe, listShares, sharedRows } from './shares.ts';
+import { createShare, deleteShare, getSharedShare, listSharedWithMe, listShares, sharedRows } from './shares.ts';
 import { clearState, getState, updateState } from './state.ts';
 import { answerQuestion, listQuestions } from './questions.ts';
+import { getMe } from './me.ts';
 import { getRunStep, listRunSteps } from './steps.ts';
 import { getRunTrace } from './trace.ts';
 import {
@@ -108,7 +109,7 @@ import {
  * has exactly the same endpoints. The document lists them in this order.
  */
 export const endpoints: readonly DescribedEndpoint[] = [
-  ...[ping, healthz, readyz, openApi],
+  ...[ping, getMe, healthz, readyz, openApi],
   ...[listAgents, getAgent, setAgentRouting, retireRevision],
   ...[createAssistant, listAssistants, getAssistant, updateAssistant, deleteAssistant],
   ...[listAssistantVersions, getAssistantVersion, setAssistantVersion],
@@ -136,7 +137,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[getThread, updateThread, deleteThread, getState, updateState, clearState],
   ...[listCheckpoints, getCheckpoint, forkThread, restoreThread, pruneThread],
   ...[listMessages, getMessage, addMessages, deleteMessage],
-  ...[createShare, listShares, deleteShare, listSharedWithMe, ...sharedRows],
+  ...[createShare, listShares, deleteShare, listSharedWithMe, getSharedShare, ...sharedRows],
   ...[createWebhook, listWebhooks, getWebhook, updateWebhook, deleteWebhook],
   ...[getWebhookSecret, rotateWebhookSecret, testWebhook, listDeliveries, resendDelivery, deleteDelivery],
   ...[uploadFile, listFiles, getFile, getFileInfo, getFileUrl, deleteFile, getMultimodalConfig],

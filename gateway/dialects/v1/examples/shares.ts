@@ -27,7 +27,15 @@ export const deleteShare: Example = {
   reply: { success: true },
 };
 
-export const listSharedWithMe: Example = { query: { limit: 100 }, reply: page };
+export const listSharedWithMe: Example = {
+  query: { limit: 100 },
+  reply: {
+    ...page,
+    shares: [{ ...share, thread_title: 'Support', status: 'idle', updated_at: '2026-02-05T12:00:00.000Z' }],
+  },
+};
+
+export const getSharedShare: Example = { params: { share_id: exampleIds.share }, reply: share };
 
 /** The body of a run in a shared thread. */
 export const sharedRun = {

@@ -94,6 +94,22 @@ export const ShareList = objectOf('ShareList', 'A page of shares.', {
   cursor: Type.Optional(described(Cursor, 'Where the next page begins; absent on the last page')),
 });
 
+export const SharedThreadList = objectOf('SharedThreadList', 'A page of threads that are shared with the caller.', {
+  ...ShareList.properties,
+  shares: Type.Array(
+    objectOf('SharedThread', 'A thread that another owner shares with the caller.', {
+      ...Share.properties,
+      thread_title: described(
+        nullable(text('What the thread is called')),
+        'What the thread is called; `null`: nothing',
+      ),
+      status: text('What happens on the thread, as in the list of threads'),
+      updated_at: time('When the thread was last changed'),
+    }),
+    { description: 'The shares, newest first' },
+  ),
+});
+
 const { messages, resume, recursion_limit: recursionLimit, response_granularity: granularity } = RunInput.properties;
 
 /** The body of a run in a shared thread. */

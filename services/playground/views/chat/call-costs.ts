@@ -16,6 +16,9 @@ export interface CallCosts {
 const spansAtOnce = 200;
 const maxPages = 10;
 
+/** Of a thread of another owner, whose traces are not read. */
+export const noCosts: CallCosts = { known: signal(new Map()), read: () => undefined };
+
 /** The costs of the calls of one thread. They are read until `ended`. */
 export function createCallCosts(threadId: ReadonlySignal<string | undefined>, ended: AbortSignal): CallCosts {
   const known = signal<ReadonlyMap<string, CallCost>>(new Map());

@@ -1,6 +1,11 @@
+import type { ComponentType } from 'preact';
+import { mayShare } from '../../session/me.ts';
 import { toHash } from '../../session/route.ts';
+import { Deferred } from '../../shell/deferred.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { CopyId } from '../../ui/patterns/copy-id.tsx';
+import { sharing } from '../../ui/sharing/sharing.ts';
+import { SharedBy } from '../../ui/sharing/shared-by.tsx';
 import { AgentOfChat } from './agent-picker.tsx';
 import type { Chat } from './chat.ts';
 import { ForkedFrom } from './forked-from.tsx';
@@ -11,15 +16,19 @@ interface ChatHeadProps {
   readonly finding: Finding;
 }
 
+const loadShareDialog = async (): Promise<ComponentType> =>
+  (await import('../../ui/sharing/share-dialog.tsx')).ShareDialog;
+
 /** What the chat is called, whose it is, and the ways from it. */
 export function ChatHead({ chat, finding }: ChatHeadProps) {
   const { value: id } = chat.threadId;
+  const { share, view } = chat.source;
   return (
     <div class="chat-head">
       <a
         class="button button-quiet button-sign back"
-        href={toHash({ view: 'chat', query: { show: 'list' } })}
-        aria-label="All chats"
+        href={toHash(share ? { view } : { view, query: { show: 'list' } })}
+        aria-label={share ? 'All that is shared with you' : 'All chats'}
       >
         <Icon name="back" />
       </a>
@@ -27,7 +36,8 @@ export function ChatHead({ chat, finding }: ChatHeadProps) {
         <h1 dir="auto">{chat.title.value}</h1>
         <p class="chat-facts">
           <AgentOfChat chat={chat} />
-          {id !== undefined && (
+          {share && <SharedBy share={share} />}
+          {id !== undefined && !share && (
             <>
               <a href={toHash({ view: 'threads', id })}>State</a>
               <CopyId id={id} what="the id of the thread" />
@@ -36,6 +46,20 @@ export function ChatHead({ chat, finding }: ChatHeadProps) {
           )}
         </p>
       </div>
+      {id !== undefined && !share && mayShare() && (
+        <button
+          type="button"
+          class="button-quiet button-sign"
+          aria-label="Share this chat"
+          title="Share this chat"
+          onClick={() => {
+            sharing.value = id;
+          }}
+        >
+          <Icon name="share" />
+        </button>
+      )}
+      {sharing.value !== undefined && sharing.value === id && <Deferred load={loadShareDialog} />}
       {id !== undefined && (
         <button
           type="button"

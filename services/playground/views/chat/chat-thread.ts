@@ -1,6 +1,5 @@
-import type { Thread } from '@agent-workflow/client';
+import type { Client, Thread } from '@agent-workflow/client';
 import { signal, type Signal } from '@preact/signals';
-import { client } from '../../session/session.ts';
 import { isAbsent } from './history.ts';
 
 export type Missing = 'unknown' | 'deleted';
@@ -24,7 +23,11 @@ export interface ChatThread {
 }
 
 /** `opened` is the id that the address names. Requests end with `ended`. */
-export function createChatThread(opened: string | undefined, ended: AbortSignal): ChatThread {
+export function createChatThread(
+  opened: string | undefined,
+  ended: AbortSignal,
+  client: Pick<Client, 'threads'>,
+): ChatThread {
   const id = signal(opened);
   const name = signal<string | undefined>(undefined);
   const agent = signal<string | null | undefined>(opened === undefined ? null : undefined);

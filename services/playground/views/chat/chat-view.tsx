@@ -10,6 +10,7 @@ import { useTitle } from '../../ui/title.ts';
 import { choiceOf } from './agent-picker.tsx';
 import { threadBegunHere } from './begun-threads.ts';
 import { ChatHead } from './chat-head.tsx';
+import { FileSource } from './chat-source.ts';
 import { Composer } from './composer.tsx';
 import { ConversationsPane } from './conversations-pane.tsx';
 import { EditDialog } from './edit-dialog.tsx';
@@ -27,8 +28,10 @@ import { useUnsent } from './unsent.ts';
 /** The chat: the thread that the address names, or the place where a new one begins, beside the list of all. */
 export function ChatView() {
   const { id, query } = route.value;
+  // Who signs in gets the chat opened anew, whether it was there before or not.
+  const { value: session } = token;
   const held = useRef<Opened>();
-  if (held.current && (held.current.chat.threadId.peek() !== id || held.current.token !== token.value)) {
+  if (held.current && (held.current.chat.threadId.peek() !== id || held.current.token !== session)) {
     leaveChat(held.current);
     held.current = undefined;
   }
@@ -53,7 +56,8 @@ export function ChatView() {
   );
 }
 
-function Thread({ chat, forking, writing, answers, results }: Opened) {
+/** A thread that is open. */
+export function Thread({ chat, forking, writing, answers, results }: Opened) {
   const drawn = chat.drawn.value;
   const {
     conversation,
@@ -68,34 +72,40 @@ function Thread({ chat, forking, writing, answers, results }: Opened) {
   const foot = useFocusRescue<HTMLDivElement>(homeOf);
   const { run } = conversation;
   const keys = keysOf(threadId.value);
-  const waiting = run?.status === 'interrupted' && followed.value === undefined ? run : undefined;
+  const { share } = chat.source;
+  const isWaiting = run?.status === 'interrupted' && followed.value === undefined;
+  const waiting = isWaiting && (share?.rights.includes('answer') ?? true) ? run : undefined;
+  // Who may not answer would drop what is asked.
+  const mayWrite = share === undefined || (share.rights.includes('write') && (waiting !== undefined || !isWaiting));
   // What does not change with each frame is not drawn with each.
   const composer = useMemo(
     () => (
       <>
         <LocalCallList chat={chat} />
-        <Composer {...{ chat, unsent, writing }} />
+        {mayWrite && <Composer {...{ chat, unsent, writing }} />}
       </>
     ),
-    [chat],
+    [chat, mayWrite],
   );
   const head = useMemo(() => <ChatHead {...{ chat, finding }} />, [chat]);
   return (
-    <div class={threadId.value === undefined ? 'chat chat-new' : 'chat'}>
-      {head}
-      {finding.isOpen.value && <FindBar finding={finding} />}
-      <Messages {...{ chat, forking, writing, finding, drawn }} />
-      <div class="chat-foot" ref={foot}>
-        {forking.error.value !== undefined && !forking.edited.value && <ErrorNote error={forking.error.value} />}
-        <RunLine {...{ chat, drawn }} />
-        {waiting?.interrupts && waiting.interrupts.length > 0 && <Questions {...{ chat, answers }} run={waiting} />}
-        {waiting?.calls && waiting.calls.length > 0 && <OpenCalls {...{ chat, results }} run={waiting} />}
-        <TypedDraft name={keys.answers} typed={answers} />
-        <TypedDraft name={keys.results} typed={results} />
-        {composer}
+    <FileSource.Provider value={chat.source.client}>
+      <div class={threadId.value === undefined ? 'chat chat-new' : 'chat'}>
+        {head}
+        {finding.isOpen.value && <FindBar finding={finding} />}
+        <Messages {...{ chat, forking, writing, finding, drawn }} />
+        <div class="chat-foot" ref={foot}>
+          {forking.error.value !== undefined && !forking.edited.value && <ErrorNote error={forking.error.value} />}
+          <RunLine {...{ chat, drawn }} />
+          {waiting?.interrupts && waiting.interrupts.length > 0 && <Questions {...{ chat, answers }} run={waiting} />}
+          {waiting?.calls && waiting.calls.length > 0 && !share && <OpenCalls {...{ chat, results }} run={waiting} />}
+          <TypedDraft name={keys.answers} typed={answers} />
+          <TypedDraft name={keys.results} typed={results} />
+          {composer}
+        </div>
+        {forking.edited.value && <EditDialog forking={forking} options={() => takeOptions(choiceOf(chat).name)} />}
       </div>
-      {forking.edited.value && <EditDialog forking={forking} options={() => takeOptions(choiceOf(chat).name)} />}
-    </div>
+    </FileSource.Provider>
   );
 }
 

@@ -1,11 +1,18 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
-import { textOf, type NewMessage, type Run, type RunRequest, type StoppedThread } from '@agent-workflow/client';
+import {
+  textOf,
+  type NewMessage,
+  type Run,
+  type RunRequest,
+  type StoppedRun,
+  type StoppedThread,
+} from '@agent-workflow/client';
 import { computed, type ReadonlySignal } from '@preact/signals';
-import { client } from '../../session/session.ts';
 import { go, isOpen, markEntry } from '../../session/route.ts';
 import { createFrame } from '../../ui/frame.ts';
 import { noteBegun } from './begun-threads.ts';
-import { createCallCosts, type CallCosts } from './call-costs.ts';
+import { createCallCosts, noCosts, type CallCosts } from './call-costs.ts';
+import { ownThreads, type ChatSource } from './chat-source.ts';
 import { createChatThread, type ChatThread } from './chat-thread.ts';
 import { clearEntries, emptyConversation, noteAnswers, removeBehind, type Entry } from './conversation.ts';
 import { createHistory, isAbsent, type History } from './history.ts';
@@ -30,6 +37,7 @@ export class Chat {
   readonly runs: RunFollower;
   readonly localCalls: LocalCalls;
   readonly callCosts: CallCosts;
+  readonly source: ChatSource;
   /** The heading of the chat: what it is called, else the beginning of its first message. */
   readonly title = computed(() => {
     const { id, name } = this.thread;
@@ -57,17 +65,24 @@ export class Chat {
   #lastAttempt: { readonly body: string; readonly key: string } | undefined;
 
   /** What is under way in the thread is followed from its beginning. */
-  constructor(opened: string | undefined, run: string | undefined) {
+  constructor(opened: string | undefined, run: string | undefined, source = ownThreads) {
     const { conversation } = this;
+    const { client, share } = source;
+    this.source = source;
     const { signal: ended } = this.lifetime;
     const { touch } = this.#frame;
-    this.thread = createChatThread(opened, ended);
+    this.thread = createChatThread(opened, ended, client);
     const { id: threadId } = this.thread;
-    this.history = createHistory(conversation, ended, touch);
+    this.history = createHistory(conversation, { client, signalOfPage: ended, changed: touch });
     this.localCalls = createLocalCalls(ended);
-    this.callCosts = createCallCosts(threadId, ended);
-    const onEnd = (): Promise<void> => this.#answerCalls(toolsOn.peek());
-    this.runs = new RunFollower({ conversation, history: this.history, threadId, ended, touch, onEnd });
+    this.callCosts = share ? noCosts : createCallCosts(threadId, ended);
+    // Tools of a page are the owner's.
+    const onEnd = (): Promise<void> => (share ? Promise.resolve() : this.#answerCalls(toolsOn.peek()));
+    this.runs = new RunFollower({ conversation, client, history: this.history, threadId, ended, touch, onEnd });
+    if (share)
+      this.runs.followed.subscribe((followed) => {
+        if (followed !== undefined) void this.history.refresh(share.share_id).catch(() => undefined);
+      });
     this.#named = run;
     if (opened === undefined) {
       this.#mark = markEntry();
@@ -119,7 +134,7 @@ export class Chat {
   /** Begins again with the step in which a run failed. @throws RequestError when the service refuses it. */
   retry(runId: string): Promise<void> {
     return this.lifetime.during(async () => {
-      const again = await client.runs.retry(runId, this.#options);
+      const again = await this.source.client.runs.retry(runId, this.#options);
       this.#accepted(again);
       const input = this.runs.inputOf(runId);
       this.runs.add(again.run_id, [], { ...(input && { input }) });
@@ -128,8 +143,12 @@ export class Chat {
   }
 
   /** Stops the run that holds the thread; what it has said so far stays. @throws RequestError when that fails */
-  stop(): Promise<StoppedThread> {
-    return client.stop(this.threadId.peek() ?? '', { keepPartial: true, ...this.#options });
+  stop(): Promise<StoppedThread | StoppedRun> {
+    const { client, share } = this.source;
+    const options = { keepPartial: true, ...this.#options };
+    return share
+      ? client.runs.cancel(this.conversation.run?.runId ?? '', options)
+      : client.stop(this.threadId.peek() ?? '', options);
   }
 
   /** Makes the open calls of tools that this browser has, once, and sends what they gave. */
@@ -202,29 +221,37 @@ export class Chat {
     const id = thread.id.peek();
     // A run makes the thread that it names: one that was deleted would come back, empty.
     if (id !== undefined) await thread.ensure(id);
-    const sent = { ...body, ...declaredTools(), config: { ...config, ...(id !== undefined && { thread_id: id }) } };
+    const sent = this.source.share
+      ? asRecipient(body)
+      : { ...body, ...declaredTools(), config: { ...config, ...(id !== undefined && { thread_id: id }) } };
     const text = JSON.stringify(sent);
     // The same request after a failure is the same run, if the service has taken it without our hearing of it.
     if (this.#lastAttempt?.body !== text) this.#lastAttempt = { body: text, key: randomUuid() };
     const undoes = config?.multitask_strategy === 'rollback' && isUnderWay(conversation.run?.status);
-    const started = await client.runs.start(sent, { ...this.#options, idempotencyKey: this.#lastAttempt.key });
+    const started = await this.source.client.runs.start(sent, {
+      ...this.#options,
+      idempotencyKey: this.#lastAttempt.key,
+    });
     this.#lastAttempt = undefined;
     if (!isRound) this.#rounds = 0;
     if (id === undefined) thread.name.value = config?.thread_name;
     if (typeof config?.agent === 'string') thread.agent.value ??= config.agent;
     this.#accepted(started);
-    runs.add(started.run_id, messages, { undoes });
+    // The service names the messages of a recipient: they are read from the log.
+    runs.add(started.run_id, this.source.share ? [] : messages, { input: messages, undoes });
   }
 
   /** The service has taken a run: its thread is there, and open where its reader still is. */
-  #accepted({ run_id: runId, thread_id: threadId }: Run): void {
+  #accepted({ run_id: runId, thread_id: ofRun }: Run): void {
     const id = this.threadId.peek();
+    const { view, share } = this.source;
+    const threadId = share?.share_id ?? ofRun;
     this.history.settle();
     if (id === undefined && this.#mark !== undefined) noteBegun(this.#mark, threadId);
-    const isStillHere = isOpen({ view: 'chat', id });
+    const isStillHere = isOpen({ view, id });
     this.thread.id.value = threadId;
     // A reader who has left meanwhile stays where they are.
-    if (isStillHere) go({ view: 'chat', id: threadId, query: { run: runId } }, { replace: true });
+    if (isStillHere) go({ view, id: threadId, query: { run: runId } }, { replace: true });
   }
 
   /** Makes the open calls of these tools; what they gave begins the next run. */
@@ -237,6 +264,12 @@ export class Chat {
     await this.#begin({ messages: [message] }, true);
   }
 }
+
+/** What a recipient of a thread may send. */
+const asRecipient = ({ messages = [], resume }: RunRequest): RunRequest => ({
+  messages: messages.map(({ message_id: _, ...message }) => message),
+  ...(resume !== undefined && { resume }),
+});
 
 /** More characters of a message are no title. */
 const maxTitle = 120;

@@ -28,6 +28,7 @@ export function Composer({ chat, unsent, writing }: ComposerProps) {
   const isSending = writing.isSending.value;
   const choice = choiceOf(chat);
   const open = chat.open.value;
+  const isOwn = chat.source.share === undefined;
   const attach = (given: readonly File[]): void =>
     kept.set((now) => ({ ...now, files: [...now.files, ...given.map(toAttached)] }));
   return (
@@ -54,9 +55,9 @@ export function Composer({ chat, unsent, writing }: ComposerProps) {
       )}
       <div class="composer-box">
         <AttachedFiles attachments={kept.attachments} isDisabled={isSending} onChange={kept.set} />
-        <MessageBox box={box} chat={chat} to={choice.name} text={writing.text} onFiles={attach} />
+        <MessageBox box={box} chat={chat} to={choice.name} text={writing.text} {...(isOwn && { onFiles: attach })} />
         <Tools {...{ chat, box, choice, isSending, isEmpty }}>
-          <AttachButton isDisabled={isSending} onFiles={attach} />
+          {isOwn && <AttachButton isDisabled={isSending} onFiles={attach} />}
         </Tools>
       </div>
     </form>
@@ -104,7 +105,7 @@ function Tools({ chat, box, choice, isSending, isEmpty, children }: ToolsProps) 
     <div class="composer-tools">
       {children}
       {choice.kind === 'open' && <AgentPicker choice={choice} />}
-      <Options choice={choice} />
+      {chat.source.share === undefined && <Options choice={choice} />}
       {reason !== undefined && (
         <p
           class={choice.kind === 'open' && choice.unknown !== undefined ? 'wrong' : 'hint'}

@@ -12,6 +12,8 @@ export interface Entry {
   checkpointId: string | undefined;
   /** `streaming` until its end has come; `cut` when its run ended before; `dropped` when the log does not have it then. */
   state: 'streaming' | 'cut' | 'whole' | 'dropped';
+  /** Who has sent it by a share of the thread; absent: its owner. */
+  sender: string | undefined;
   /** Whether it is what a run had said that was stopped. */
   isPartial: boolean;
   /** The run, step and node that stream it. */
@@ -72,6 +74,9 @@ export const emptyConversation = (): Conversation => ({
 /** A message as lists give it: most name the checkpoint that they came with. */
 export type LoggedMessage = Message & { readonly checkpoint_id?: string };
 
+const senderOf = ({ metadata }: LoggedMessage): string | undefined =>
+  typeof metadata?.['sender'] === 'string' ? metadata['sender'] : undefined;
+
 const isPartial = ({ metadata }: LoggedMessage): boolean => metadata?.['partial'] === true;
 
 function addEntry(conversation: Conversation, message: LoggedMessage): Entry {
@@ -82,6 +87,7 @@ function addEntry(conversation: Conversation, message: LoggedMessage): Entry {
     timestamp: message.timestamp,
     checkpointId: message.checkpoint_id,
     state: 'whole',
+    sender: senderOf(message),
     isPartial: isPartial(message),
     revision: 0,
   };
@@ -96,6 +102,7 @@ export function replaceEntry(conversation: Conversation, entry: Entry, message: 
   entry.timestamp = message.timestamp;
   entry.checkpointId = message.checkpoint_id ?? entry.checkpointId;
   entry.state = 'whole';
+  entry.sender = senderOf(message);
   entry.isPartial = isPartial(message);
   entry.revision++;
   noteTools(conversation, entry, message.content);

@@ -1,5 +1,4 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
-import { client } from '../../session/session.ts';
 import type { Chat } from './chat.ts';
 
 /** A search in the messages of an open thread. */
@@ -26,7 +25,7 @@ export interface Finding {
 /** The newest messages that hold a text, at most. */
 const maxFound = 1000;
 
-export function createFinding({ threadId, lifetime }: Chat): Finding {
+export function createFinding({ threadId, lifetime, source: { client } }: Chat): Finding {
   const isOpen = signal(false);
   const text = signal('');
   const ids = signal<readonly string[]>([]);

@@ -1,6 +1,5 @@
-import type { RequestError } from '@agent-workflow/client';
+import type { Client, RequestError } from '@agent-workflow/client';
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
-import { client } from '../../session/session.ts';
 import { mergePage, prependPage, type Conversation, type LoggedMessage } from './conversation.ts';
 
 /** The log of the thread as far as it is on the page. */
@@ -30,8 +29,14 @@ const largePage = 1000;
 /** The most pages that one reading takes. */
 const maxPages = 20;
 
+interface HistoryOptions {
+  readonly client: Pick<Client, 'threads'>;
+  readonly signalOfPage: AbortSignal;
+  readonly changed: () => void;
+}
+
 /** Reads the log of a thread into a conversation, the newest page first. */
-export function createHistory(conversation: Conversation, signalOfPage: AbortSignal, changed: () => void): History {
+export function createHistory(conversation: Conversation, { client, signalOfPage, changed }: HistoryOptions): History {
   /** Goes on with the messages before those on the page. */
   const older = signal<string | undefined>(undefined);
   const isLoading = signal(true);

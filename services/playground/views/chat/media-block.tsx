@@ -1,9 +1,10 @@
 import type { Block } from '@agent-workflow/client';
-import { useEffect, useState } from 'preact/hooks';
-import { client, describe, token } from '../../session/session.ts';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import { describe, token } from '../../session/session.ts';
 import { digest } from '../../ui/json-start.ts';
 import { FoldedJson } from '../../ui/json-tree/folded-json.tsx';
 import { safeAddress } from '../../ui/safe-text.ts';
+import { FileSource } from './chat-source.ts';
 import { labelOf, mediaOf, type MediaSource } from './media.ts';
 
 /** Names of files are no longer. */
@@ -51,6 +52,7 @@ function FileMedia({
   readonly fileId: string;
   readonly label: string | undefined;
 }) {
+  const client = useContext(FileSource);
   const [address, setAddress] = useState<string>();
   const [filename, setFilename] = useState<string>();
   const [error, setError] = useState<unknown>();

@@ -11,8 +11,8 @@ interface MessageBoxProps {
   /** The name of the agent, where it has one. */
   readonly to: string | undefined;
   readonly text: Signal<string>;
-  /** Files that were pasted or dropped. */
-  readonly onFiles: (files: readonly File[]) => void;
+  /** Takes files that were pasted or dropped; absent: none are taken. */
+  readonly onFiles?: (files: readonly File[]) => void;
 }
 
 /** On a touch screen Enter breaks the line: its keyboard has no Shift+Enter, and the button is at hand. */
@@ -38,7 +38,7 @@ export function MessageBox({ box, chat, to, text, onFiles }: MessageBoxProps) {
   }, [chat]);
   const take = (event: Event, given: DataTransfer | null): void => {
     const files = [...(given?.files ?? [])];
-    if (files.length === 0) return;
+    if (files.length === 0 || !onFiles) return;
     event.preventDefault();
     onFiles(files);
   };

@@ -19,6 +19,8 @@ export interface MessageActions {
   readonly goOn: () => void;
   /** What calls of tools took. */
   readonly costs: CallCosts;
+  /** Whether the thread is of another owner: a message is copied then, and no more. */
+  readonly isOfOther: boolean;
   /** Why something cannot be done with a message, by its id. */
   readonly refusals: ReadonlySignal<ReadonlyMap<string, string>>;
 }
@@ -37,6 +39,8 @@ interface MessageProps extends MessagePlace {
   readonly conversation: Conversation;
   /** What the agent is called. */
   readonly agent: string | undefined;
+  /** Who has sent a message of a user; absent: the reader. */
+  readonly from: string | undefined;
   readonly actions: MessageActions;
 }
 
@@ -50,7 +54,7 @@ const names: Readonly<Record<Entry['role'], string>> = {
 const timeOf = (timestamp: string): string => dayMinute(Date.parse(timestamp), Date.now()) || timestamp;
 
 /** A message of the thread with what can be done with it. */
-export function Message({ entry, conversation, agent, actions, isFirst, isLast }: MessageProps) {
+export function Message({ entry, conversation, agent, from, actions, isFirst, isLast }: MessageProps) {
   const { role, state, timestamp, isPartial, answered } = entry;
   const refusal = actions.refusals.value.get(entry.id);
   const name = role === 'assistant' ? (agent ?? names.assistant) : names[role];
@@ -58,7 +62,7 @@ export function Message({ entry, conversation, agent, actions, isFirst, isLast }
     <>
       <article
         class={`message message-${role}${isLast ? ' is-last' : ''}`}
-        aria-label={`${names[role]}, ${timeOf(timestamp)}`}
+        aria-label={`${from ?? names[role]}, ${timeOf(timestamp)}`}
       >
         {role !== 'user' && isFirst && (
           <div class="message-head">
@@ -69,11 +73,16 @@ export function Message({ entry, conversation, agent, actions, isFirst, isLast }
             <When timestamp={timestamp} />
           </div>
         )}
+        {from !== undefined && isFirst && (
+          <p class="message-from" dir="auto">
+            {from}
+          </p>
+        )}
         <div class="message-body" dir="auto" data-growing={state === 'streaming' ? '' : undefined}>
           <Blocks {...{ entry, conversation }} costs={actions.costs} />
         </div>
         {state === 'dropped' && <p class="hint">The run ended before this message did: the thread has not kept it.</p>}
-        {isPartial && <Stopped isLast={isLast} goOn={actions.goOn} />}
+        {isPartial && <Stopped isLast={isLast && !actions.isOfOther} goOn={actions.goOn} />}
         {refusal !== undefined && (
           <p class="hint" role="status">
             {refusal}
@@ -118,10 +127,21 @@ interface ActionsProps {
 /** What can be done with a message: shown where the pointer or the keyboard is, and at the last one. */
 function Actions({ entry, actions, isRefused }: ActionsProps) {
   const { role, blocks, timestamp } = entry;
-  const sign = { type: 'button', class: 'button-quiet button-sign tiny' } as const;
   return (
     <div class="message-after">
       <CopyButton isSign name="Copy the message" text={() => textOf({ content: blocks }) || JSON.stringify(blocks)} />
+      {!actions.isOfOther && <OwnActions {...{ entry, actions, isRefused }} />}
+      {role === 'assistant' && !actions.isOfOther && <MemoryLink isSign text={textOf({ content: blocks })} />}
+      {role === 'user' && <When timestamp={timestamp} />}
+    </div>
+  );
+}
+
+/** What the owner of a thread does with a message. */
+function OwnActions({ entry, actions, isRefused }: ActionsProps) {
+  const sign = { type: 'button', class: 'button-quiet button-sign tiny' } as const;
+  return (
+    <>
       <button
         {...sign}
         aria-label="Fork from here"
@@ -131,7 +151,7 @@ function Actions({ entry, actions, isRefused }: ActionsProps) {
       >
         <Icon name="fork" />
       </button>
-      {role === 'user' && (
+      {entry.role === 'user' && (
         <button
           {...sign}
           aria-label="Edit and fork"
@@ -145,8 +165,6 @@ function Actions({ entry, actions, isRefused }: ActionsProps) {
       <button {...sign} aria-label="Open the run" title="Open the run" onClick={() => actions.openRun(entry)}>
         <Icon name="runs" />
       </button>
-      {role === 'assistant' && <MemoryLink isSign text={textOf({ content: blocks })} />}
-      {role === 'user' && <When timestamp={timestamp} />}
-    </div>
+    </>
   );
 }

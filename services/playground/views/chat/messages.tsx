@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { me } from '../../session/me.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useMarks } from '../../ui/marks.ts';
@@ -34,6 +35,7 @@ export function Messages({ chat, forking, writing, finding, drawn }: MessagesPro
   const actions = useRef<MessageActions>({
     ...forking,
     costs: chat.callCosts,
+    isOfOther: chat.source.share !== undefined,
     // The options of the run cannot be mended while the dialog is open.
     edit: (entry) => {
       if (takeOptions(choiceOf(chat).name)) forking.edit(entry);
@@ -50,7 +52,7 @@ export function Messages({ chat, forking, writing, finding, drawn }: MessagesPro
   const { name: agent } = choiceOf(chat);
   const draw = (entry: Entry, index: number): VNode => {
     const place = {
-      isFirst: shown[index - 1]?.role !== entry.role,
+      isFirst: !isOfSame(shown[index - 1], entry),
       isLast: index === shown.length - 1,
     };
     return drawingOf({ entry, place, agent, chat, actions }, drawings.current);
@@ -98,6 +100,17 @@ export function Messages({ chat, forking, writing, finding, drawn }: MessagesPro
       )}
     </div>
   );
+}
+
+/** Whether two messages are of the same speaker. */
+const isOfSame = (before: Entry | undefined, entry: Entry): boolean =>
+  before?.role === entry.role && before.sender === entry.sender;
+
+/** Who has sent a message of a user, where that is not the reader. */
+function senderOf({ role, sender }: Entry, { share }: Chat['source']): string | undefined {
+  if (role !== 'user') return undefined;
+  const from = sender ?? share?.user_id;
+  return from === me.value?.user_id ? undefined : from;
 }
 
 /** So few may not fill the window: nothing is scrolled then that would load older ones. */
@@ -158,7 +171,11 @@ function drawingOf({ entry, place, agent, chat, actions }: Drawn, drawings: Weak
   if (known && isSame) return known.node;
   const node = (
     <RawOnFault raw={entry.blocks}>
-      <Message {...{ entry, revision, agent, actions, ...place }} conversation={chat.conversation} />
+      <Message
+        {...{ entry, revision, agent, actions, ...place }}
+        from={senderOf(entry, chat.source)}
+        conversation={chat.conversation}
+      />
     </RawOnFault>
   );
   drawings.set(entry, { revision, agent, ...place, node });

@@ -5,6 +5,7 @@ import { token } from '../../session/session.ts';
 import { loadMarkdown } from '../../ui/markdown/markdown.tsx';
 import type { Answer } from '../../ui/questions/answer.ts';
 import { Chat } from './chat.ts';
+import { ownThreads } from './chat-source.ts';
 import { createForking, type Forking } from './forking.ts';
 
 /** The message that is being written in a chat, and the state of its sending. */
@@ -49,17 +50,17 @@ token.subscribe((now) => {
 });
 
 /** Opens a thread, or the place where one begins. One that was left while it sent something is still open. */
-export function openChat(id: string | undefined, run: string | undefined): Opened {
+export function openChat(id: string | undefined, run: string | undefined, source = ownThreads): Opened {
   for (const each of left) {
     const { lifetime, threadId } = each.chat;
-    if (threadId.peek() !== id || !lifetime.rejoin()) continue;
+    if (each.chat.source.view !== source.view || threadId.peek() !== id || !lifetime.rejoin()) continue;
     left.delete(each);
     const missed = lifetime.takeMissed();
     each.writing.error.value ??= missed;
     return each;
   }
   if (id !== undefined) loadMarkdown();
-  const chat = new Chat(id, run);
+  const chat = new Chat(id, run, source);
   const keys = keysOf(id);
   const refusal = refusals.get(keys.text);
   refusals.delete(keys.text);

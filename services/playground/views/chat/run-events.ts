@@ -88,7 +88,7 @@ function open(conversation: Conversation, id: string, event: RunEvent): Entry {
   const { role, step, node } = event.metadata;
   const entry: Entry = {
     ...{ id, role: (role ?? 'assistant') as Entry['role'], blocks: [], timestamp: event.timestamp },
-    ...{ checkpointId: undefined, state: 'streaming', isPartial: false, revision: 0 },
+    ...{ checkpointId: undefined, state: 'streaming', sender: undefined, isPartial: false, revision: 0 },
     origin: { runId: event.run_id, step, node },
   };
   conversation.entries.push(entry);

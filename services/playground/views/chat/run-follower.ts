@@ -1,9 +1,8 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
-import type { ConnectionChange, NewMessage, Run } from '@agent-workflow/client';
+import type { Client, ConnectionChange, NewMessage, Run } from '@agent-workflow/client';
 import { signal, type ReadonlySignal } from '@preact/signals';
 import { serviceNow } from '../../session/clock.ts';
 import { outlasting } from '../../session/outlasting.ts';
-import { client } from '../../session/session.ts';
 import { countAgain } from '../../session/waiting-count.ts';
 import { createYieldToPage } from '../../ui/frame.ts';
 import {
@@ -26,6 +25,7 @@ interface WaitingRun {
 }
 
 interface RunFollowerOptions {
+  readonly client: Pick<Client, 'runs' | 'threads'>;
   readonly conversation: Conversation;
   readonly history: History;
   readonly threadId: ReadonlySignal<string | undefined>;
@@ -98,7 +98,8 @@ export class RunFollower {
     this.failure.value = undefined;
     try {
       const runs = await this.#readRuns(id);
-      const newest = runs[0] ?? (named === undefined ? undefined : await client.runs.get(named, this.#options));
+      const newest =
+        runs[0] ?? (named === undefined ? undefined : await this.#given.client.runs.get(named, this.#options));
       const next = this.#takeOldest(runs) ?? (newest && isUnderWay(newest.status) ? newest : undefined);
       if (next) this.#queue.push(next.run_id);
       else if (newest) {
@@ -165,7 +166,7 @@ export class RunFollower {
     const onConnection = (change: ConnectionChange): void => {
       this.connection.value = change;
     };
-    const events = outlasting((reading) => client.runs.follow(runId, { ...this.#options, ...reading }), {
+    const events = outlasting((reading) => this.#given.client.runs.follow(runId, { ...this.#options, ...reading }), {
       onConnection,
     });
     for await (const event of events) {
@@ -192,7 +193,7 @@ export class RunFollower {
   }
 
   async #showEnd(run: Run): Promise<void> {
-    this.#setRun(await endStateOf(run, this.#given.ended));
+    this.#setRun(await endStateOf(run, this.#given.client, this.#given.ended));
   }
 
   #setRun(state: RunState): void {
@@ -218,7 +219,7 @@ export class RunFollower {
   }
 
   async #readRuns(id: string, limit = runsAtOnce): Promise<readonly Run[]> {
-    return (await client.threads.runs(id, { limit }, this.#options)).runs;
+    return (await this.#given.client.threads.runs(id, { limit }, this.#options)).runs;
   }
 
   /** The oldest run under way, to be followed next. The others that were not started here are counted. */

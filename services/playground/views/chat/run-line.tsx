@@ -1,3 +1,4 @@
+import type { Share } from '@agent-workflow/client';
 import { toHash } from '../../session/route.ts';
 import { timeText } from '../../ui/time-text.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
@@ -7,7 +8,7 @@ import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
 import { toneOf } from '../../ui/patterns/status-dot.tsx';
 import { Plain } from '../../ui/plain.tsx';
 import type { Chat } from './chat.ts';
-import { RunFailure } from './run-failure.tsx';
+import { FailedRun, RunFailure } from './run-failure.tsx';
 import { Retry } from './retry.tsx';
 import type { RunState } from './run-state.ts';
 
@@ -24,17 +25,22 @@ interface RunLineProps {
 export function RunLine({ chat }: RunLineProps) {
   const { run } = chat.conversation;
   const failure = chat.runs.failure.value;
+  const isOfOther = chat.source.share !== undefined;
   const mayRetry = run !== undefined && chat.runs.followed.value === undefined;
   return (
     <div class="run-now">
-      {mayRetry && run.error && <RunFailure {...{ chat, run }} error={run.error} />}
+      {mayRetry &&
+        run.error &&
+        (isOfOther ? <FailedRun error={run.error} /> : <RunFailure {...{ chat, run }} error={run.error} />)}
       <p class="run-line">
         <span role="status" id={runStatusId} tabIndex={-1} class={`status-dot tone-${toneOf(run?.status ?? '')}`}>
           {run && <span class={`dot dot-${toneOf(run.status)}`} />}
-          {run && statusText(run)}
+          {run && statusText(run, chat.source.share)}
         </span>
-        {run && <Facts run={run} />}
-        {mayRetry && run.status === 'stopped' && <Retry {...{ chat }} runId={run.runId} isFailed={false} />}
+        {run && <Facts run={run} isOfOther={isOfOther} />}
+        {mayRetry && run.status === 'stopped' && !isOfOther && (
+          <Retry {...{ chat }} runId={run.runId} isFailed={false} />
+        )}
       </p>
       <p class="run-line" role="status">
         {connectionText(chat)}
@@ -58,16 +64,24 @@ export function RunLine({ chat }: RunLineProps) {
   );
 }
 
-function Facts({ run: { runId, usage, restarts, startedAt, endedAt } }: { readonly run: RunState }) {
+function Facts({
+  run: { runId, usage, restarts, startedAt, endedAt },
+  isOfOther,
+}: {
+  readonly run: RunState;
+  readonly isOfOther: boolean;
+}) {
   const ms = Date.parse(endedAt ?? '') - Date.parse(startedAt ?? '');
   return (
     <>
       {ms >= 0 && <span>{duration(ms)}</span>}
       {usage && <span>{`${counted(usage.input_tokens, 'token')} in, ${grouped(usage.output_tokens)} out`}</span>}
       {restarts > 0 && <span>{counted(restarts, 'step')} ran again</span>}
-      <a href={toHash({ view: 'runs', id: runId })} title={runId}>
-        Open the run
-      </a>
+      {!isOfOther && (
+        <a href={toHash({ view: 'runs', id: runId })} title={runId}>
+          Open the run
+        </a>
+      )}
     </>
   );
 }
@@ -83,8 +97,12 @@ const words: Readonly<Record<RunState['status'], string>> = {
   stopped: 'Stopped',
 };
 
-const statusText = ({ status, wakeAt }: RunState): string =>
-  status === 'sleeping' && wakeAt !== undefined ? `Sleeping until ${timeText(wakeAt)}` : words[status];
+const statusText = ({ status, wakeAt }: RunState, share: Share | undefined): string =>
+  status === 'interrupted' && share && !share.rights.includes('answer')
+    ? `Waits for an answer of ${share.user_id}, or of others`
+    : status === 'sleeping' && wakeAt !== undefined
+      ? `Sleeping until ${timeText(wakeAt)}`
+      : words[status];
 
 function connectionText({ runs: { connection } }: Chat): string {
   if (connection.value === 'lost') return 'The connection to the run was cut. Connecting again …';

@@ -82,7 +82,7 @@ export function ofShared(
       handle: async (request, services) => {
         const { share_id: shareId, run_id: runId, ...params } = request.params as InPath;
         const action = typeof right === 'string' ? right : right(request.input as never);
-        const { share, thread } = await enter(request, shareId, action, services);
+        const { share, thread } = await enterShare(request, shareId, action, services);
         const { owner, threadId } = share;
         const mayAnswer = mayBy(share, request, 'answer', services.access);
         if (action === 'write' && (row.startsRun ? !mayAnswer : true)) refuseAsking(thread);
@@ -121,7 +121,7 @@ export function ofShared(
 const noShare = () => notFound('there is no such share');
 
 /** Finds a share that lets the caller do this. @throws NotFound, and PermissionDenied where it lets the caller only read */
-async function enter(
+export async function enterShare(
   request: Pick<EndpointRequest, 'owner' | 'roles' | 'call'>,
   shareId: string,
   action: ShareRight,

@@ -1,0 +1,25 @@
+import type { Me } from '@agent-workflow/client';
+import { signal, type ReadonlySignal } from '@preact/signals';
+import { client, token } from './session.ts';
+
+const known = signal<Me | undefined>(undefined);
+
+/** Who the reader is, once the service has said so. A page that does not know offers what everybody may do. */
+export const me: ReadonlySignal<Me | undefined> = known;
+
+/** Reads who the reader is, now and whenever somebody signs in. */
+export function followMe(): void {
+  token.subscribe((begunWith) => {
+    known.value = undefined;
+    client.me().then(
+      (read) => {
+        if (token.peek() === begunWith) known.value = read;
+      },
+      // What everybody may do is offered all the same.
+      () => undefined,
+    );
+  });
+}
+
+/** Whether threads are shared here. */
+export const mayShare = (): boolean => known.value?.signs_in ?? false;
