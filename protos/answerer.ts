@@ -6,4 +6,6 @@ export interface Answerer {
   readonly at: string;
   /** The protocol of the client: `v1`, `langgraph`, `mcp` and so on. */
   readonly client: string;
+  /** The id of the API key by which they came; absent where they came by none. */
+  readonly key?: string;
 }

@@ -190,6 +190,8 @@ export interface Answering {
   readonly client: string;
   /** As `may_answer` of AcceptRunRequest. May be absent. */
   readonly mayAnswer?: readonly string[];
+  /** The id of the API key by which they came; absent where they came by none. */
+  readonly key?: string;
 }
 
 /** A tool that the caller runs. */

@@ -1117,6 +1117,8 @@ export interface AnswerQuestionRequest {
   readonly onlyRepeated?: boolean;
   /** `question_id` of Question: one that is open again in its run has another. */
   readonly questionId: string;
+  /** The id of the API key by which who answers came; absent where they came by none. */
+  readonly key?: string;
 }
 
 export interface AnswerQuestionReply {

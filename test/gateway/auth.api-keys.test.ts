@@ -420,6 +420,35 @@ test('an operator who came by a key has it in the audit, and their stream of ano
   t.is(await statusOf(url, bearer(key), '/v1/admin/runs'), 401);
 });
 
+test('the record says by which key an answer came, whether the owner gave it or others', async (t) => {
+  const service = { auth: 'jwt', access: { roles: { manager: { is: 'approver' } } } };
+  const { url, make } = await serveKeys(t, 'asking-others', {}, service);
+  const [own, other] = [
+    await make('--user', 'ada', '--scopes', '*'),
+    await make('--user', 'boris', '--scopes', 'questions', '--roles', 'manager'),
+  ];
+  const [ada, boris] = [createClient(url, bearer(own)), createClient(url, bearer(other))];
+  const config = { thread_id: 'asked' };
+  const ask = (options: object): Promise<unknown> =>
+    ada.send('POST', '/v1/graph/invoke', { messages: [user(JSON.stringify(options))], config });
+  const answeredBy = async (): Promise<object> => {
+    const { run_id: id } = (await ada.send('GET', '/v1/threads/asked')).body.data as { run_id: string };
+    await ada.send('GET', `/v1/runs/${id}/wait`);
+    const { body } = await ada.send('GET', `/v1/runs/${id}`);
+    return (body.data as { answered_by: readonly object[] }).answered_by[0] ?? {};
+  };
+  await ask({ to: ['manager'], notOwner: true });
+  const { questions } = (await boris.send('GET', '/v1/questions')).body.data as {
+    questions: readonly { question_id: string }[];
+  };
+  const reply = await boris.send('POST', `/v1/questions/${questions[0]?.question_id ?? ''}/answer`, { answer: true });
+  t.is(reply.status, 200);
+  t.like(await answeredBy(), { by: 'boris', client: 'v1', key: idOf(other) });
+  await ask({});
+  await ada.send('POST', '/v1/graph/invoke', { messages: [], resume: true, config });
+  t.like(await answeredBy(), { by: 'ada', client: 'v1', key: idOf(own) });
+});
+
 test('a custom backend is never asked about a key, and its users are let in beside keys', async (t) => {
   const backend = fileURLToPath(new URL('../backends/custom.ts', import.meta.url));
   const service = { auth: { method: 'custom', path: `${backend}:ByRequest` } };

@@ -5,6 +5,7 @@ import { questionOfOthers } from '@agent-workflow/protos/refusals';
 import type { Question } from '@agent-workflow/protos/threads';
 import { decide } from '../../access/decide.ts';
 import type { AccessRules } from '../../access/rules.ts';
+import { ofKey } from '../../api-keys/scopes.ts';
 import type { EndpointRequest } from '../../http/endpoint.ts';
 
 /** Who answers: what the record notes of them. */
@@ -12,10 +13,11 @@ export const answererOf = ({
   owner,
   sender = owner,
   dialect,
-}: Pick<EndpointRequest, 'owner' | 'sender' | 'dialect'>): Answering => ({
-  by: principalOf(sender),
-  client: dialect,
-});
+  user,
+}: Pick<EndpointRequest, 'owner' | 'sender' | 'dialect' | 'user'>): Answering => {
+  const { keyId } = ofKey(user);
+  return { by: principalOf(sender), client: dialect, ...(keyId !== undefined && { key: keyId }) };
+};
 
 /** The id of a principal, as people know it; of callers who do not sign in, that of their owner. */
 export const principalOf = (owner: string): string => userIdOf(owner) ?? owner;

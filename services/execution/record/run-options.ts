@@ -124,10 +124,11 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   return parts.length === 0 ? rest : Buffer.concat([...parts, rest]);
 }
 
-const toAnswerer = ({ by, client }: Answering, { at }: Accepted): Answerer => ({
+const toAnswerer = ({ by, client, key }: Answering, { at }: Accepted): Answerer => ({
   by,
   at: new Date(at).toISOString(),
   client,
+  ...(key !== undefined && { key }),
 });
 
 const toJson = (value: object): Uint8Array => Buffer.from(JSON.stringify(value));

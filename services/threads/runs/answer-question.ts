@@ -52,7 +52,10 @@ export function decideAnswer(
   }
   const by: readonly Answerer[] = [
     ...(given?.by ?? []),
-    { by: request.by, at: new Date(now).toISOString(), client: request.client },
+    {
+      ...{ by: request.by, at: new Date(now).toISOString(), client: request.client },
+      ...(request.key !== undefined && { key: request.key }),
+    },
   ];
   const reply = { answers: differs ? by.length - 1 : by.length, quorum, differs };
   if (!differs && by.length < quorum)

@@ -109,8 +109,8 @@ export const answerQuestion = endpoint({
     if (!question || !(isOpen || question.isClosed)) throw noQuestion(questionId);
     if (isOpen) await mayTouchAll(request, questionAccess.answer, [question], subjectOf, services);
     const { owner, threadId, interruptId } = question;
-    const { by, client } = answererOf(request);
-    const answer = { owner, threadId, questionId, interruptId, runId: newId('run'), requestId, by, client, answerJson };
+    const about = { owner, threadId, questionId, interruptId, runId: newId('run'), requestId };
+    const answer = { ...about, ...answererOf(request), answerJson };
     const given = { ...answer, ...idempotency, ...(!isOpen && { onlyRepeated: true }) };
     const reply = await execution.answerQuestion(given, call()).catch((error: unknown) => {
       // Who has not answered it learns nothing of a question that is closed.

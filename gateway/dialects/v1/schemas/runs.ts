@@ -117,6 +117,7 @@ export const Run = objectOf('Run', 'A run.', {
         by: text('The id of the principal'),
         at: time('When'),
         client: text('The protocol of the client: `v1`, `langgraph`, `mcp` and so on'),
+        key: Type.Optional(text('The id of the API key by which they came; absent where they came by none')),
       }),
       {
         description:
