@@ -429,7 +429,7 @@ test('the record says by which key an answer came, whether the owner gave it or 
   ];
   const [ada, boris] = [createClient(url, bearer(own)), createClient(url, bearer(other))];
   const config = { thread_id: 'asked' };
-  const ask = (options: object): Promise<unknown> =>
+  const pose = (options: object): Promise<unknown> =>
     ada.send('POST', '/v1/graph/invoke', { messages: [user(JSON.stringify(options))], config });
   const answeredBy = async (): Promise<object> => {
     const { run_id: id } = (await ada.send('GET', '/v1/threads/asked')).body.data as { run_id: string };
@@ -437,14 +437,14 @@ test('the record says by which key an answer came, whether the owner gave it or 
     const { body } = await ada.send('GET', `/v1/runs/${id}`);
     return (body.data as { answered_by: readonly object[] }).answered_by[0] ?? {};
   };
-  await ask({ to: ['manager'], notOwner: true });
+  await pose({ to: ['manager'], notOwner: true });
   const { questions } = (await boris.send('GET', '/v1/questions')).body.data as {
     questions: readonly { question_id: string }[];
   };
   const reply = await boris.send('POST', `/v1/questions/${questions[0]?.question_id ?? ''}/answer`, { answer: true });
   t.is(reply.status, 200);
   t.like(await answeredBy(), { by: 'boris', client: 'v1', key: idOf(other) });
-  await ask({});
+  await pose({});
   await ada.send('POST', '/v1/graph/invoke', { messages: [], resume: true, config });
   t.like(await answeredBy(), { by: 'ada', client: 'v1', key: idOf(own) });
 });

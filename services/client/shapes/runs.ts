@@ -117,6 +117,13 @@ export interface Run<Text = string> {
   readonly resumes?: string;
   /** Of an interrupted run: the run that answers what this one asked. */
   readonly resumed_by?: string;
+  /** Who gave the answers that it brings, in their order; absent in lists, and where it brings none. `key`: the id of their API key. */
+  readonly answered_by?: readonly {
+    readonly by: string;
+    readonly at: string;
+    readonly client: string;
+    readonly key?: string;
+  }[];
   /** Of an interrupted run: the first deadline of its questions, while that counts. */
   readonly deadline?: string;
   /** When a sleeping run continues. */

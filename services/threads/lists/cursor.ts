@@ -94,7 +94,8 @@ export const allRunsCursors = ({
     toParts: ({ mark: { createdAt, runId }, read }) => [createdAt, `${String(read)} ${runId}`],
     fromParts: (createdAt, text) => {
       const end = text.indexOf(' ');
-      return { mark: { createdAt, runId: text.slice(end + 1) }, read: Number(text.slice(0, end)) };
+      const read = Number(text.slice(0, Math.max(0, end)));
+      return { mark: { createdAt, runId: text.slice(end + 1) }, read: read > 0 ? read : 0 };
     },
   });
 
