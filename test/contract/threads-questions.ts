@@ -272,6 +272,48 @@ export function threadsQuestionsContract(test: TestFn, name: string, open: OpenT
     t.like(parse(claimed.optionsJson), { user: { sub: 'ada' } });
   });
 
+  check(
+    'behind an answer of others a fork, and a thread that is brought back, waits for nobody',
+    async (t, threads) => {
+      const id = await askingTurn(threads, 'r1');
+      await answer(threads, id, { runId: 'r2' });
+      const { epoch } = await claim(threads, 'r2');
+      const own = 'r2/1/rest/0';
+      const end: RunEnd = {
+        ...{ status: 'interrupted', iterations: 1, recursionLimitReached: false },
+        interruptsJson: JSON.stringify([{ id: own, node: 'rest', value: 'Where?' }]),
+      };
+      await commit(threads, 'r2', epoch, { next: ['rest'], openInterrupts: [own], end });
+      const newest = async (threadId: string) =>
+        (await threads.listCheckpoints({ owner, threadId, limit: 1, offset: 0 }, call())).checkpoints[0];
+      const asked = await newest('t1');
+      t.deepEqual(asked?.next, ['rest']);
+      const resume = { ...noInput, resume: { keys: [own] } };
+      const forked = async (threadId: string): Promise<void> => {
+        await threads.forkThread(
+          { ...thread1, newThreadId: threadId, checkpointId: asked?.checkpointId ?? '' },
+          call(),
+        );
+        t.deepEqual((await newest(threadId))?.next, []);
+        t.is((await threads.getThread({ owner, threadId }, call())).status, 'idle');
+        await refused(t, accept(threads, `${threadId}-run`, { ...resume, threadId }), 'BadRequest');
+      };
+      await forked('t2');
+      await accept(threads, 'r3', resume);
+      const third = await claim(threads, 'r3');
+      t.deepEqual(third.next, ['rest']);
+      await commit(threads, 'r3', third.epoch, { end: completed });
+      await forked('t3');
+      await threads.restoreThread({ ...thread1, checkpointId: asked?.checkpointId ?? '' }, call());
+      t.deepEqual((await newest('t1'))?.next, []);
+      await accept(threads, 'r4', {});
+      const { epoch: anew } = await claim(threads, 'r4');
+      await commit(threads, 'r4', anew, { next: ['rest'], openInterrupts: [own], end });
+      await threads.forkThread({ ...thread1, newThreadId: 't4' }, call());
+      t.deepEqual((await newest('t4'))?.next, ['rest'], 'a new message begins without the answer');
+    },
+  );
+
   check('a question that is open again after its answer is another one', async (t, threads) => {
     const id = await askingTurn(threads, 'r1');
     const before = await only(threads);

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { testedAgent } from '../servers/standalone.ts';
+import { until } from '../until.ts';
 import { serve } from './service.ts';
 
 const module = fileURLToPath(new URL('../backends/roles.ts', import.meta.url));
@@ -23,22 +24,30 @@ interface Checkpoint {
 }
 
 /** A thread of ada's whose payment a manager has approved, and the checkpoint between the two. */
-async function makeApproved(thread_id: string): Promise<string> {
+async function makeApproved(thread_id: string, more: object = {}, waitsAt?: string): Promise<string> {
   const [ada, mo] = [as('ada', ''), as('mo', 'manager')];
-  await ada.send('POST', '/v1/graph/invoke', { messages: [user('pay')], config: { thread_id } });
+  await ada.send('POST', '/v1/graph/invoke', { messages: [user('pay')], config: { thread_id }, ...more });
   const { questions } = (await mo.send('GET', '/v1/questions')).body.data as {
     readonly questions: readonly { readonly question_id: string; readonly thread_id: string }[];
   };
   const { question_id: id = '' } = questions.find((question) => question.thread_id === thread_id) ?? {};
-  const answered = await mo.send('POST', `/v1/questions/${id}/answer`, { answer: true });
-  const { run_id: runId } = answered.body.data as { run_id?: string };
-  await ada.send('GET', `/v1/threads/${thread_id}`);
-  const { run_id: newest } = (await ada.send('GET', `/v1/threads/${thread_id}`)).body.data as { run_id: string };
-  await ada.send('GET', `/v1/runs/${runId ?? newest}/wait`);
-  const { checkpoints } = (await ada.send('GET', `/v1/threads/${thread_id}/checkpoints`)).body.data as {
-    readonly checkpoints: readonly Checkpoint[];
-  };
+  await mo.send('POST', `/v1/questions/${id}/answer`, { answer: true });
+  await until(async () => !(await isBefore(thread_id, waitsAt)));
+  const checkpoints = await checkpointsOf(thread_id);
   return checkpoints.find(({ next }) => next.includes('pay'))?.checkpoint_id ?? '';
+}
+
+async function checkpointsOf(thread: string): Promise<readonly Checkpoint[]> {
+  const { body } = await as('ada', '').send('GET', `/v1/threads/${thread}/checkpoints`);
+  return (body.data as { readonly checkpoints: readonly Checkpoint[] }).checkpoints;
+}
+
+/** Whether a run of the thread is under way, and has not come to the node that waits for its end. */
+async function isBefore(thread: string, node: string | undefined): Promise<boolean> {
+  const { body } = await as('ada', '').send('GET', `/v1/threads/${thread}`);
+  const { status } = body.data as { readonly status: string };
+  if (status !== 'running' && status !== 'queued') return false;
+  return node === undefined || !(await checkpointsOf(thread)).some(({ next }) => next.includes(node));
 }
 
 const paymentsOf = async (thread: string): Promise<number> => {
@@ -79,3 +88,48 @@ test('what others have approved is done once: a thread that is brought back behi
   await goOn(restored);
   t.is(await paymentsOf(restored), 0);
 });
+
+/** Where the thread comes to rest behind the answer of the manager, and what lets it go on from there. */
+const rests = {
+  'a question of the owner': { given: { initial_state: { way: 'ask' } }, resume: 'DE1' },
+  'a question of the owner in the same step': { given: { initial_state: { way: 'beside' } }, resume: 'now' },
+  'a breakpoint of the owner': { given: { interrupt_before: ['pay'] }, resume: null },
+  'a failure': { given: { initial_state: { way: 'fail' } } },
+  'a stop': { given: { initial_state: { way: 'wait' } }, waitsAt: 'rest' },
+};
+
+for (const [index, [name, rest]] of Object.entries(rests).entries())
+  test(`what others have approved is done once: behind ${name} the thread goes on, and no fork of it and no copy`, async (t) => {
+    const thread = `6f1c2a52-1b8e-4b0e-9a54-0c7d6f8e1b0${String(index)}`;
+    const ada = as('ada', '');
+    await makeApproved(thread, rest.given, 'waitsAt' in rest ? rest.waitsAt : undefined);
+    const goOnIn = async (thread_id: string): Promise<void> => {
+      if ('resume' in rest)
+        await ada.send('POST', '/v1/graph/invoke', { messages: [], resume: rest.resume, config: { thread_id } });
+      await goOn(thread_id);
+    };
+    t.is(await paymentsOf(thread), 0);
+    if ('waitsAt' in rest) await ada.send('POST', '/v1/graph/stop', { thread_id: thread });
+    const checkpoints = await checkpointsOf(thread);
+    const forks = [{}, ...checkpoints.map(({ checkpoint_id }) => ({ checkpoint_id }))];
+    for (const fork of forks) {
+      const forked = await ada.send('POST', `/v1/threads/${thread}/fork`, fork);
+      const { thread_id } = forked.body.data as { thread_id: string };
+      await goOnIn(thread_id);
+      t.is(await paymentsOf(thread_id), 0);
+    }
+    const copied = await ada.send('POST', `/langgraph/threads/${thread}/copy`, {});
+    const { thread_id: copy } = copied.body as unknown as { thread_id: string };
+    await goOnIn(copy);
+    t.is(await paymentsOf(copy), 0);
+    await goOnIn(thread);
+    t.is(await paymentsOf(thread), 1);
+    for (const { checkpoint_id } of checkpoints) {
+      await ada.send('POST', `/v1/threads/${thread}/restore`, { checkpoint_id });
+      const payments = await paymentsOf(thread);
+      await goOnIn(thread);
+      t.is(await paymentsOf(thread), payments);
+      await goOn(thread, { checkpoint_id });
+      t.is(await paymentsOf(thread), payments);
+    }
+  });

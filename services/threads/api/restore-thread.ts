@@ -81,8 +81,7 @@ export async function restoringChange(
   const overlay = await overlayOf(store, { key, version, isBefore });
   if (!overlay) throw absent(key, checkpointId);
   if (!overlay.mark) return undefined;
-  const runAt = (): Promise<string | undefined> => Promise.resolve(isBefore ? undefined : row.runId);
-  const mark = await withoutApproval(store, key.owner, runAt, overlay.mark);
+  const mark = withoutApproval(overlay.mark);
   const fields = await store.getFields(key);
   const { interruptedRun = '' } = mark;
   const asking = interruptedRun === '' ? undefined : await store.getRun(key.owner, interruptedRun);

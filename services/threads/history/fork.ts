@@ -250,11 +250,7 @@ async function copyThread(
   for (const part of inParts(overlay)) {
     await copy.write(restored(part));
   }
-  const runAt = async (): Promise<string | undefined> => {
-    const [row] = await store.listCheckpoints(from, { below: version + 1, limit: 1 });
-    return row?.version === version ? row.runId : source.newestRun;
-  };
-  const mark = await withoutApproval(store, from.owner, runAt, overlay.mark ?? markOf(source));
+  const mark = withoutApproval(overlay.mark ?? markOf(source));
   const { progress, ...head } = marked(copy.head(), mark);
   const at = head.createdAt;
   const checkpoint = {

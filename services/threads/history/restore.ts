@@ -6,7 +6,7 @@ import { encodeUndo, markOf, type Mark } from './undo.ts';
 
 /** The head with the values of the mark. */
 export function marked(
-  { interruptedRun: _, progress: _progress, addressed: _questions, ...head }: Head,
+  { interruptedRun: _, progress: _progress, addressed: _questions, answeredByOthers: _others, ...head }: Head,
   mark: Mark,
 ): Head {
   return { ...head, ...mark };

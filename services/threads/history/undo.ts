@@ -9,7 +9,15 @@ import { checkpointsOf } from '../record/versions.ts';
 /** The values of the head before a change that a rollback or a fork restores. */
 export type Mark = Pick<
   Head,
-  'nextPosition' | 'openCalls' | 'next' | 'openInterrupts' | 'addressed' | 'interruptedRun' | 'progress' | 'size'
+  | 'nextPosition'
+  | 'openCalls'
+  | 'next'
+  | 'openInterrupts'
+  | 'addressed'
+  | 'answeredByOthers'
+  | 'interruptedRun'
+  | 'progress'
+  | 'size'
 >;
 
 /** What one change overwrote. Positions from `mark.nextPosition` on were free before it. */
@@ -128,6 +136,7 @@ export const markOf = (head: Mark): Mark => ({
   next: head.next,
   openInterrupts: head.openInterrupts,
   ...(head.addressed === undefined ? {} : { addressed: head.addressed }),
+  ...(head.answeredByOthers && { answeredByOthers: true }),
   ...(head.interruptedRun === undefined ? {} : { interruptedRun: head.interruptedRun }),
   ...(head.progress === undefined ? {} : { progress: head.progress }),
   size: head.size,
@@ -144,6 +153,7 @@ interface Header {
   readonly asked?: readonly string[];
   readonly interrupted?: string;
   readonly addressed?: readonly AddressedQuestion[];
+  readonly byOthers?: true;
   /** Bytes of all fields, and of the context. */
   readonly size: readonly [fields: number, context: number];
   /** Bytes of the progress. */
@@ -174,6 +184,7 @@ export function encodeUndo({ mark, fields, entries, removed, order, absent = non
     ...(mark.openInterrupts.length === 0 ? {} : { asked: mark.openInterrupts }),
     ...(mark.interruptedRun === undefined ? {} : { interrupted: mark.interruptedRun }),
     ...(mark.addressed === undefined ? {} : { addressed: mark.addressed }),
+    ...(mark.answeredByOthers && { byOthers: true }),
     size: [mark.size.fields, mark.size.context],
     ...(progress === undefined ? {} : { progress }),
     ...(fields.length === 0 ? {} : { fields: fields.map(([name, json]) => (json ? [name, note(json)] : [name])) }),
@@ -210,6 +221,7 @@ export function decodeUndo(bytes: Uint8Array): Undo {
       openInterrupts: header.asked ?? none,
       ...(header.interrupted === undefined ? {} : { interruptedRun: header.interrupted }),
       ...(header.addressed === undefined ? {} : { addressed: header.addressed }),
+      ...(header.byOthers && { answeredByOthers: true }),
       size: { fields: header.size[0], context: header.size[1] },
       ...progress,
     },

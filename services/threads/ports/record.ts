@@ -61,6 +61,8 @@ export interface Head {
   readonly openInterrupts: readonly string[];
   /** Those of the questions that others than the owner answer. While a run holds the thread, those that it found. Absent: none. */
   readonly addressed?: readonly AddressedQuestion[];
+  /** Set where others than the owner have given an answer since the graph began at its start. Absent: nobody has. */
+  readonly answeredByOthers?: true;
   /** Claims of the active run since its last commit. */
   readonly claims: number;
   /** What the worker stored with its last commit: of the active run, or of one that is interrupted. */

@@ -28,6 +28,7 @@ import {
   type Serving,
 } from './revision.ts';
 import { agentOf } from '../record/head.ts';
+import { isAnsweredByOthers } from '../record/answered-by-others.ts';
 import { refusalOfRun, settledIn } from '../record/addressed.ts';
 import { matchesInterrupts, startsAnew, unanswered, type Continuing } from '../record/continuing.ts';
 import { withKeptTools } from './kept-tools.ts';
@@ -254,8 +255,12 @@ export function claim({ owner, head, run, input, hasNewInput, isGoing, worker, s
   const { messages, nextPosition } = placeMessages(appended, head.nextPosition, snapshot.entries);
   const resumes = head.interruptedRun;
 
+  const begins = !refused && !retried && !isGoing && entry.next.length === 0;
+  const { answeredByOthers: before, ...entered } = entry.head;
+  const isByOthers = !begins && (before ?? (!refused && isAnsweredByOthers(owner, run)));
   const claimed: Head = {
-    ...noteRevision(entry.head),
+    ...noteRevision(entered),
+    ...(isByOthers && { answeredByOthers: true }),
     version: head.version + 1,
     epoch: head.epoch + 1,
     step: 0,

@@ -64,6 +64,7 @@ export const headValues = (head: Head): Readonly<Record<string, Param>> => ({
   interrupted_run: head.interruptedRun ?? null,
   open_interrupts: toList(head.openInterrupts),
   addressed: head.addressed ? JSON.stringify(head.addressed) : null,
+  answered_by_others: head.answeredByOthers ?? null,
   claims: head.claims,
   progress: head.progress ?? null,
   field_bytes: head.size.fields,
@@ -101,6 +102,7 @@ export function toHead(row: Row): Head {
     ...optional('runCount', row['run_count'] as number | null),
     ...optional('interruptedRun', row['interrupted_run'] as string | null),
     ...addressedIn(row),
+    ...optional('answeredByOthers', row['answered_by_others'] as true | null),
     ...optional('progress', row['progress'] as Uint8Array | null),
     size: { fields: row['field_bytes'] as number, context: row['context_bytes'] as number },
   };

@@ -222,4 +222,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE threads ADD COLUMN addressed text',
   // Of all owners: for operators.
   'CREATE INDEX runs_by_time ON runs (created_at, run_id)',
+  // Set where others than the owner have given an answer since the graph began at its start.
+  'ALTER TABLE threads ADD COLUMN answered_by_others boolean',
 ];

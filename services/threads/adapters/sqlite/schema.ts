@@ -228,4 +228,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE threads ADD COLUMN addressed TEXT',
   // Of all owners: for operators.
   'CREATE INDEX runs_by_time ON runs (created_at)',
+  // Set where others than the owner have given an answer since the graph began at its start.
+  'ALTER TABLE threads ADD COLUMN answered_by_others INTEGER',
 ];
