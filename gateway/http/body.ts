@@ -155,7 +155,8 @@ function toText(bytes: Uint8Array): string {
 function toObject(text: string): Record<string, unknown> {
   if (text === '') return {};
   const body = toContainer(text);
-  if (body === undefined || Array.isArray(body)) throw notA('object');
+  if (Array.isArray(body)) throw notA('object', listForObject);
+  if (body === undefined) throw notA('object');
   guardJson(body, theBody);
   return body as Record<string, unknown>;
 }
@@ -193,10 +194,14 @@ function toServiceError(error: Error, maxBytes: number, coding = 'identity'): Se
   return badBody('the body is not JSON', error);
 }
 
-const notA = (what: 'object' | 'list'): ServiceError => badBody(`the body must be a JSON ${what}`);
+/** The type of the detail of a refused body that is a list in the place of an object. */
+export const listForObject = 'dict_type';
 
-const badBody = (msg: string, cause?: unknown): ServiceError =>
-  new ServiceError('BadRequest', msg, { cause, details: [located({ loc: ['body'], msg, type: 'json_invalid' })] });
+const notA = (what: 'object' | 'list', type = 'json_invalid'): ServiceError =>
+  badBody(`the body must be a JSON ${what}`, undefined, type);
+
+const badBody = (msg: string, cause?: unknown, type = 'json_invalid'): ServiceError =>
+  new ServiceError('BadRequest', msg, { cause, details: [located({ loc: ['body'], msg, type })] });
 
 /** Reads and drops the rest of the body: only then can the connection be used again. */
 export function discardRest({ req }: Pick<Context, 'req'>): void {

@@ -101,8 +101,10 @@ export interface Dialect<Row = unknown> {
   readonly resourceMetadata?: string;
   /** Media types of bodies beside `application/json`. */
   readonly bodyTypes?: readonly string[];
-  /** What a header of every request must say; `name` is that of the row. @throws what the request is refused with */
-  readonly checkHeaders?: (header: (name: string) => string | undefined, name: string) => void;
+  /** What a header, or a query parameter, of every request must say; `name` is that of the row. @throws what the request is refused with */
+  readonly checkSent?: (sent: SentParameters, name: string) => void;
+  /** Query parameters of every row, beside those that it names. */
+  readonly everyQuery?: readonly string[];
   /** Query parameters that a row does not name are let be. */
   readonly ignoresUnknownQuery?: true;
   /** Of these agents the one whose own assistant has this id; `undefined` for the id of a stored one. Absent: agents have no such ids. */
@@ -111,6 +113,13 @@ export interface Dialect<Row = unknown> {
   readonly cutsUnfinished?: true;
   /** Absent: no document describes it. */
   readonly openApi?: (options: { readonly secured: boolean }) => object;
+}
+
+/** What a request has beside its path and its body. */
+export interface SentParameters {
+  readonly header: (name: string) => string | undefined;
+  /** A query parameter; of one that is given several times the first. */
+  readonly query: (name: string) => string | undefined;
 }
 
 /** The dialects of a gateway. The first also answers what no other is asked for. */

@@ -8,7 +8,7 @@ import type { Access, Authorize, Subject } from '../http/access.ts';
 import { leastPace } from '../http/arrival.ts';
 import { bodyReader } from '../http/body.ts';
 import type { Context, Principal } from '../http/context.ts';
-import type { Dialect } from '../http/dialect.ts';
+import type { Dialect, SentParameters } from '../http/dialect.ts';
 import {
   changes,
   takesIdempotencyKey,
@@ -233,6 +233,15 @@ function toEndpointRequest(
   return request;
 }
 
+/** What the request has beside its path and its body. */
+export const sentWith = (ctx: Context): SentParameters => ({
+  header: (name) => headerOf(ctx, name),
+  query: (name) => {
+    const [value] = ctx.querystring === '' ? [] : [ctx.query[name]].flat();
+    return value;
+  },
+});
+
 export const headerOf = ({ req }: Context, name: string): string | undefined => {
   const value = req.headers[name];
   return typeof value === 'string' ? value : undefined;
@@ -275,7 +284,7 @@ function callsOf({ res }: Context, callTimeoutMs: number): Calls {
 }
 
 interface EndpointOptions<Services> extends AnswerOptions {
-  readonly dialect: Pick<Dialect, 'prefix' | 'ignoresUnknownQuery' | 'bodyTypes' | 'checkHeaders'>;
+  readonly dialect: Pick<Dialect, 'prefix' | 'ignoresUnknownQuery' | 'bodyTypes' | 'checkSent' | 'everyQuery'>;
   readonly config: RequestConfig;
   readonly services: Services;
   /** Absent: every caller may do everything. */
@@ -300,7 +309,7 @@ export function endpointSteps<Services>(
   options: EndpointOptions<Services>,
 ): (ctx: Context) => Promise<void> {
   const { authorize, rules, subjectOf, admission, forms, takeStreamSlot, meters } = options;
-  const { bodyTypes, checkHeaders } = options.dialect;
+  const { bodyTypes, checkSent } = options.dialect;
   const access: Access | undefined = authorize && accessOf(row);
   const isSocket = row.answer === 'socket';
   const isStream = row.answer === 'events' || isSocket;
@@ -315,13 +324,13 @@ export function endpointSteps<Services>(
           types: bodyTypes,
         })
       : undefined;
-  const checkQuery = options.dialect.ignoresUnknownQuery ? undefined : queryChecker(row, route, options.dialect.prefix);
+  const checkQuery = options.dialect.ignoresUnknownQuery ? undefined : queryChecker(row, route, options.dialect);
   const checkInput = inputChecker(row, method);
   const answer = answerer(row, options.services, options);
 
   const handle = async (ctx: Context): Promise<void> => {
     ctx.state.route = matched;
-    checkHeaders?.((header) => headerOf(ctx, header), row.name);
+    checkSent?.(sentWith(ctx), row.name);
     if (row.forOperators) checkRoles(ctx, row, rules);
     if (authorize && access && !authorize.needsAgent) await checkAccess(ctx, authorize, access);
     checkQuery?.(ctx);

@@ -5,7 +5,7 @@ import type { Dialect, Rpc, RpcId } from '../http/dialect.ts';
 import type { Route, Row } from '../http/endpoint.ts';
 import type { RequestConfig } from '../http/settings.ts';
 import type { Admission } from './admission.ts';
-import { bodyArrival, headerOf } from './endpoint.ts';
+import { bodyArrival, sentWith } from './endpoint.ts';
 
 interface Handled {
   readonly row: Row;
@@ -13,7 +13,7 @@ interface Handled {
 }
 
 interface RpcOptions {
-  readonly dialect: Pick<Dialect, 'bodyTypes' | 'checkHeaders'>;
+  readonly dialect: Pick<Dialect, 'bodyTypes' | 'checkSent'>;
   readonly config: Pick<RequestConfig, 'MAX_BODY_BYTES'>;
   readonly admission: Pick<Admission, 'reserveBody'>;
 }
@@ -34,7 +34,7 @@ export function rpcRoute(
     ctx.state.rpc = { id: idIn(body), isRead: true };
     const routed = ctx as Context & { params: Readonly<Record<string, string>> };
     // Before the method: those of other versions have other names.
-    dialect.checkHeaders?.((name) => headerOf(ctx, name), path);
+    dialect.checkSent?.(sentWith(ctx), path);
     const { row, params, input } = read(body, routed.params);
     routed.params = params;
     ctx.state.called = input;

@@ -103,16 +103,16 @@ const fromPath = (): Source => 'path';
 const fromQuery = (): Source => 'query';
 const fromBody = (): Source => 'body';
 
-/** Refuses query parameters that the row does not name. Outside of the dialect's `prefix` they are let be: probes and browsers add some. */
+/** Refuses query parameters that neither the row nor its dialect names. Outside of the dialect's `prefix` they are let be: probes and browsers add some. */
 export function queryChecker(
   { input, takesTicket, takesQuery: takesBoth }: Row,
   { method, path }: Route,
-  prefix: string,
+  { prefix, everyQuery = [] }: Pick<Dialect, 'prefix' | 'everyQuery'>,
 ): (ctx: Context) => void {
   if (!path.startsWith(`${prefix}/`)) return () => undefined;
   const inputs = input && (takesQuery(method) || takesBoth) ? Object.keys(propertiesOf(input)) : [];
   // Where a ticket authenticated the caller it is no longer in the query.
-  const known = new Set([...inputs, ...(takesTicket ? ['ticket'] : [])]);
+  const known = new Set([...inputs, ...everyQuery, ...(takesTicket ? ['ticket'] : [])]);
   return (ctx) => {
     if (ctx.querystring !== '') refuseUnknown(ctx.query, known);
   };

@@ -118,6 +118,42 @@ test('a page of a listed origin may send what clients of A2A send', async (t) =>
   );
 });
 
+test('the version stands in a header or in the query, where the header counts; other parameters are refused', async (t) => {
+  await using service = await openEmbedded('obedient');
+  const ask = async (query: string, headers: Readonly<Record<string, string>> = {}) => {
+    const get = await fetch(`${service.url}/a2a/${testedAgent}/tasks${query}`, { headers });
+    const rpc = await fetch(`${service.url}/a2a/${testedAgent}${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }),
+    });
+    return [get.status, /"result"|VERSION_NOT_SUPPORTED|INVALID_PARAMS/.exec(await rpc.text())?.[0]];
+  };
+  t.deepEqual(await ask('?A2A-Version=1.0'), [200, '"result"']);
+  t.deepEqual(await ask('?A2A-Version=0.3'), [400, 'VERSION_NOT_SUPPORTED']);
+  t.deepEqual(await ask(''), [400, 'VERSION_NOT_SUPPORTED']);
+  t.deepEqual(await ask('?A2A-Version=1.0', { 'a2a-version': '0.3' }), [400, 'VERSION_NOT_SUPPORTED']);
+  t.deepEqual(await ask('?A2A-Version=1.0&other=1'), [400, 'INVALID_PARAMS']);
+});
+
+test('a batch of calls is refused, and named', async (t) => {
+  await using service = await openEmbedded('obedient');
+  for (const [path, headers] of [
+    [`/a2a/${testedAgent}`, { 'a2a-version': '1.0' }],
+    ['/mcp', { accept: 'application/json, text/event-stream' }],
+  ] as const) {
+    const send = async (body: string) => {
+      const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
+      return (await (await fetch(`${service.url}${path}`, init)).json()) as object;
+    };
+    t.like(await send('[{"jsonrpc":"2.0","id":1,"method":"ping"}]'), {
+      ...{ jsonrpc: '2.0', id: null },
+      error: { code: -32_600, message: 'the body must be one JSON object: batches are not taken' },
+    });
+    t.like(await send('{'), { id: null, error: { code: -32_700 } });
+  }
+});
+
 test('without the dialect its paths are absent', async (t) => {
   await using service = await openEmbedded('obedient', { DIALECTS: 'langgraph' });
   for (const path of ['/.well-known/agent-card.json', `/a2a/${testedAgent}/.well-known/agent-card.json`]) {

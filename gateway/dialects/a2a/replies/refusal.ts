@@ -1,5 +1,6 @@
 import type { ErrorDetail } from '@agent-workflow/kit/errors';
 import type { Refusal, RefusalReply, Replied } from '../../../http/dialect.ts';
+import { isBatch, noBatches } from '../../common/batch.ts';
 import { isLocated } from '../../../http/fields.ts';
 import { reasonIn, reasons, type ReasonName } from './reasons.ts';
 
@@ -34,11 +35,13 @@ interface Shown {
 
 /** An error as the binding of the request has it: `{"error": …}` of JSON-RPC with the id of the call, or of REST. */
 export function refuse(refusal: Refusal, { rpc }: Pick<Replied, 'rpc'>): RefusalReply {
-  const shown = shownOf(refusal, rpc?.isRead);
+  const isOne = !isBatch(refusal);
+  const shown = shownOf(refusal, rpc === undefined || rpc.isRead || !isOne);
+  const message = isOne || !rpc ? refusal.message : noBatches;
   const details = detailsOf(shown, refusal);
   const body = rpc
-    ? { jsonrpc: '2.0', id: rpc.id, error: { code: shown.rpc, message: refusal.message, data: details } }
-    : { error: { code: shown.http, status: shown.status, message: refusal.message, details } };
+    ? { jsonrpc: '2.0', id: rpc.id, error: { code: shown.rpc, message, data: details } }
+    : { error: { code: shown.http, status: shown.status, message, details } };
   // Clients of JSON-RPC read an error only of a reply that has succeeded.
   const status = rpc && !keepsStatus(shown.http) ? 200 : shown.http;
   return { status, headers: ['Content-Type', 'application/json; charset=utf-8'], body: JSON.stringify(body) };
@@ -47,7 +50,7 @@ export function refuse(refusal: Refusal, { rpc }: Pick<Replied, 'rpc'>): Refusal
 /** What is about the caller and the service rather than the call, and what proxies and clients act on. */
 const keepsStatus = (status: number): boolean => status >= 500 || [401, 403, 413, 429].includes(status);
 
-function shownOf({ code, status, details = [] }: Refusal, isRead = true): Shown {
+function shownOf({ code, status, details = [] }: Refusal, isRead: boolean): Shown {
   const named =
     reasonIn(details[0]?.type) ?? (isRead ? byCode[code] : code === 'BadRequest' ? 'PARSE_ERROR' : undefined);
   if (named) return { ...reasons[named], reason: named };

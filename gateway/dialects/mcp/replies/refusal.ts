@@ -1,11 +1,16 @@
 import type { Refusal, RefusalReply } from '../../../http/dialect.ts';
+import { isBatch, noBatches } from '../../common/batch.ts';
 import { rpcCodes } from '../wire/rpc-error.ts';
 
 const headers = ['Content-Type', 'application/json; charset=utf-8'];
 
 /** Why a request was refused before its message was read: as an error of JSON-RPC that is the reply to none. */
-export function refuse({ code, status, message }: Refusal): RefusalReply {
-  const rpcCode = code === 'BadRequest' || code === 'Invalid' ? rpcCodes.parse : rpcCodes.internal;
+export function refuse(refusal: Refusal): RefusalReply {
+  const { code, status } = refusal;
+  const isOne = !isBatch(refusal);
+  const unread = isOne ? rpcCodes.parse : rpcCodes.invalidRequest;
+  const rpcCode = code === 'BadRequest' || code === 'Invalid' ? unread : rpcCodes.internal;
+  const message = isOne ? refusal.message : noBatches;
   return {
     status: status === 422 ? 400 : status,
     headers,
