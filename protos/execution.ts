@@ -153,7 +153,10 @@ export interface StartRequest {
   readonly goesOn?: boolean;
   /** Whether the webhook was checked when the run was put off: it starts also where that may not be sent to by now; absent: it is refused then. */
   readonly webhookIsChecked?: boolean;
-  /** The run is accepted only while this is the newest run of its thread. Conflict with the type `newer_run` where another is. */
+  /**
+   * The run is accepted only while this is the newest run of its thread; empty: while that has none. Conflict with the type `newer_run` where another
+   * is.
+   */
   readonly newestRunId?: string;
   /** The run is accepted only where it makes its thread. Conflict with the type `thread_exists` where that is there already. */
   readonly onlyNewThread?: boolean;

@@ -695,7 +695,10 @@ export interface AcceptRunRequest {
   readonly retryOf?: string;
   /** How early the run is taken among the waiting runs of its owner, which the record keeps for those that enqueue it again. Absent: 0. */
   readonly priority?: number;
-  /** The run is accepted only while this is the newest run of its thread. Conflict with the type `newer_run` where another is. */
+  /**
+   * The run is accepted only while this is the newest run of its thread; empty: while that has none. Conflict with the type `newer_run` where another
+   * is.
+   */
   readonly newestRunId?: string;
   /**
    * The ids of the open questions of others that the caller may answer, or drop, all the same. Without them PermissionDenied for an answer to one, and

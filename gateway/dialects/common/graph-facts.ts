@@ -10,6 +10,8 @@ export type FieldDefaults = Readonly<Record<string, string>>;
 /** What replies need to know of a graph. */
 interface GraphFacts {
   readonly defaults: FieldDefaults;
+  /** The fields that callers only read. */
+  readonly readOnly: ReadonlySet<string>;
   /** The fields that it takes as input, and those that it gives out, the conversation as `messages`; absent: all. */
   readonly input?: ReadonlySet<string>;
   readonly output?: ReadonlySet<string>;
@@ -50,13 +52,17 @@ interface Drawn {
 
 async function readFacts(execution: Execution, agent: string | undefined, call: Call): Promise<GraphFacts> {
   const graph = await undefinedIfNotFound(execution.getGraph(agent === undefined ? {} : { agent }, call));
-  if (!graph) return { defaults: {}, subgraphs: new Set() };
-  const fields = JSON.parse(jsonText(graph.fieldsJson)) as Record<string, { readonly default?: unknown }>;
+  if (!graph) return { defaults: {}, readOnly: new Set(), subgraphs: new Set() };
+  const fields = JSON.parse(jsonText(graph.fieldsJson)) as Record<
+    string,
+    { readonly default?: unknown; readonly callers?: 'read' }
+  >;
   const given = Object.entries(fields).filter(([, field]) => field.default !== undefined);
   const { input, output, nodes = [], subgraphs = {} } = JSON.parse(jsonText(graph.graphJson)) as Drawn;
   const graphs = nodes.filter(({ id, type }) => type === 'graph' || Object.hasOwn(subgraphs, id));
   return {
     defaults: Object.fromEntries(given.map(([name, field]) => [name, JSON.stringify(field.default)])),
+    readOnly: new Set(Object.keys(fields).filter((name) => fields[name]?.callers === 'read')),
     ...(input && { input: new Set(input) }),
     ...(output && { output: new Set(output) }),
     subgraphs: new Set(graphs.map(({ id }) => id)),

@@ -35,7 +35,8 @@ export async function applyUpdate({ agent: known, current, update, reduceElsewhe
   readonly fields: Fields;
   readonly messages: readonly MessageEntry[];
 }> {
-  const { context, ...given } = update;
+  const { context, ...all } = update;
+  const given = withoutReadOnly(known, current, all);
   const agent = shapeForValues(known, given);
   const messages = context === undefined ? [] : toEntries(context, ['state', 'context']);
   refuseMisfits(agent, given, { at: ['state'] });
@@ -55,11 +56,7 @@ export async function applyReplacement({ agent: known, current, update, reduceEl
   const { context, ...given } = update;
   if (context !== undefined && !isDeepStrictEqual(context, fromJson(current.contextJson)))
     throw invalid(['state', 'context'], 'is not changed by a replacement: leave it out, or send it as it was read');
-  const stored = Object.entries(current.fields).map(([name, json]) => [name, fromJson(json)] as const);
-  const shown: Values = { context_summary: '', ...defaultValues(known.fields), ...Object.fromEntries(stored) };
-  const isChanged = ([name, value]: readonly [string, unknown]): boolean =>
-    !Object.hasOwn(shown, name) || !isDeepStrictEqual(value, shown[name]);
-  const changed = Object.fromEntries(Object.entries(given).filter(isChanged));
+  const changed = changedOf(known, current, given);
   const agent = shapeForValues(known, changed);
   refuseMisfits(agent, changed, { at: ['state'], areResults: true });
   const { reduced, checked } = agent.elsewhere;
@@ -67,6 +64,27 @@ export async function applyReplacement({ agent: known, current, update, reduceEl
   const byCode = Object.entries(changed).filter(([name]) => checked.has(name) && !reduced.has(name));
   if (byCode.length > 0) await reduceElsewhere({}, Object.fromEntries(byCode));
   return Object.fromEntries(Object.entries(changed).map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]));
+}
+
+/** Of these values those that differ from what callers read of the state. */
+function changedOf({ fields }: AgentShape, current: State, given: Values): Values {
+  const stored = Object.entries(current.fields).map(([name, json]) => [name, fromJson(json)] as const);
+  const shown: Values = { context_summary: '', ...defaultValues(fields), ...Object.fromEntries(stored) };
+  const isChanged = ([name, value]: readonly [string, unknown]): boolean =>
+    !Object.hasOwn(shown, name) || !isDeepStrictEqual(value, shown[name]);
+  return Object.fromEntries(Object.entries(given).filter(isChanged));
+}
+
+/** These values without fields that callers only read and that come back as they were read. */
+function withoutReadOnly(agent: AgentShape, current: State, given: Values): Values {
+  const known = allFields(agent.fields);
+  const isReadOnly = (name: string): boolean => Object.hasOwn(known, name) && known[name]?.callers === 'read';
+  const names = Object.keys(given).filter(isReadOnly);
+  if (names.length === 0) return given;
+  const changed = changedOf(agent, current, given);
+  return Object.fromEntries(
+    Object.entries(given).filter(([name]) => !isReadOnly(name) || Object.hasOwn(changed, name)),
+  );
 }
 
 /** Merges what is given into the fields of a state by the reducers of the agent. @throws Invalid naming the field that does not fit. */

@@ -91,8 +91,11 @@ export function decideAccept(
 
 /** @throws Conflict where the thread has a newer run than the one that the request names. */
 function refuseNewerRun({ threadId, newestRunId }: AcceptRunRequest, head: Head | undefined): void {
-  if (newestRunId === undefined || head?.newestRun === newestRunId) return;
-  const message = `thread "${threadId}" has a newer run than "${newestRunId}"`;
+  if (newestRunId === undefined || (head?.newestRun ?? '') === newestRunId) return;
+  const message =
+    newestRunId === ''
+      ? `thread "${threadId}" has a run`
+      : `thread "${threadId}" has a newer run than "${newestRunId}"`;
   throw new ServiceError('Conflict', message, { details: [{ field: ['newestRunId'], msg: message, type: newerRun }] });
 }
 

@@ -48,6 +48,26 @@ test('a response that is sent again after a lost reply is the one that it was, a
   t.is((await responses.create(inside, again)).id, third.id);
 });
 
+test('a response that went on in a copy is the one that it was when it is sent again, and the same by intent has a copy of its own', async (t) => {
+  const { responses } = service.client();
+  const first = await responses.create({ model: 'obedient', input: 'hello' });
+  await responses.create({ model: 'obedient', input: 'one way', previous_response_id: first.id });
+  const other = { model: 'obedient', input: 'another', previous_response_id: first.id };
+  const inCopy = await responses.create(other);
+  t.is((await responses.create(other, again)).id, inCopy.id);
+  const together = await Promise.all(Array.from({ length: 4 }, () => responses.create(other)));
+  const threadsOf = await Promise.all(
+    [inCopy, ...together].map(async ({ id }) => {
+      const run = await fetch(
+        `${service.url()}/v1/runs/${id.replace(/^resp_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')}`,
+      );
+      return ((await run.json()) as { readonly data: { readonly thread_id: string } }).data.thread_id;
+    }),
+  );
+  t.is(new Set(threadsOf).size, 5);
+  for (const id of threadsOf) t.deepEqual(await historyOf(id), ['user', 'assistant', 'user', 'assistant']);
+});
+
 test('results of functions that are sent again after a lost reply go on with one run', async (t) => {
   const { completions } = service.client().chat;
   const tools = [{ type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } }];

@@ -7,6 +7,7 @@ import type { Loc } from '../../../http/fields.ts';
 import { delayedRun } from '../../common/delayed-runs.ts';
 import type { RunTerms } from '../../../schedules/run-terms.ts';
 import { graphFacts } from '../../common/graph-facts.ts';
+import { withoutReadOnly } from '../../common/read-only-fields.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { Services } from '../../common/services.ts';
 import { startRun } from '../../common/start-run.ts';
@@ -66,7 +67,10 @@ export async function orderRun(request: Request, asked: Asked, services: Service
     threadMetadata: { ...marks, ...body.metadata },
     loc,
   });
-  const { order, terms } = fromItsInput(given);
+  const { order: whole, terms } = fromItsInput(given);
+  const { initial_state: fields } = whole;
+  const place = { owner: request.owner, call: request.call, agent, threadId };
+  const order = fields ? { ...whole, initial_state: await withoutReadOnly(fields, place, services) } : whole;
   const started = { body, assistantId, config: nodeConfigOf(order) };
   return {
     ...asked,

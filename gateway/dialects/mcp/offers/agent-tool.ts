@@ -14,11 +14,12 @@ const id = { type: 'string', maxLength: maxIdLength };
 
 /** An agent as one tool: it takes a message, and the fields of its state. */
 export function agentTool({ name, description, fields }: Described): OfferedTool {
-  const { context: _context, context_summary: _summary, ...own } = fields;
+  const { context: _context, context_summary: _summary, ...shown } = fields;
+  const own = Object.entries(shown).filter(([, spec]) => fieldsOf(spec)['callers'] !== 'read');
   const state = {
     type: 'object',
     description: 'Fields of the state of the agent',
-    properties: Object.fromEntries(Object.entries(own).map(([field, spec]) => [field, fieldSchema(fieldsOf(spec))])),
+    properties: Object.fromEntries(own.map(([field, spec]) => [field, fieldSchema(fieldsOf(spec))])),
   };
   return {
     ...{ agent: name, name, isAgent: true, needs: [], task: true, inputFirst: false },
@@ -31,7 +32,7 @@ export function agentTool({ name, description, fields }: Described): OfferedTool
           message: { type: 'string', description: 'What the agent is asked' },
           thread_id: { ...id, description: 'Goes on in this thread, as an earlier result named it' },
           assistant_id: { ...id, description: 'Asks the agent with the settings of this assistant' },
-          ...(Object.keys(own).length > 0 && { state }),
+          ...(own.length > 0 && { state }),
         },
         required: ['message'],
         additionalProperties: false,

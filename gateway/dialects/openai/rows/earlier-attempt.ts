@@ -14,6 +14,8 @@ export const digestOf = (input: unknown): string => hash('sha256', JSON.stringif
 export interface EarlierPlace {
   /** The thread in which the request goes on. */
   readonly threadId: string | undefined;
+  /** The copy of that thread in which it goes on where another has gone on there before. */
+  readonly copyId?: string | undefined;
   /** The run whose calls it answers. */
   readonly pendingRunId: string | undefined;
 }
@@ -28,16 +30,22 @@ export async function earlierAttempt(
   { threads }: Pick<Services, 'threads'>,
 ): Promise<Run | undefined> {
   if (idempotency.onceKey !== undefined || !(Number(header('x-stainless-retry-count')) > 0)) return undefined;
-  const { threadId, pendingRunId } = await place();
+  const { threadId, copyId, pendingRunId } = await place();
+  const digest = digestOf(input);
   const get = async (id: string | undefined): Promise<Run | undefined> =>
     id === undefined ? undefined : undefinedIfNotFound(threads.getRun({ owner, runId: id }, call()));
-  const thread =
-    threadId === undefined ? undefined : await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
-  const run = await get((await get(pendingRunId))?.resumedBy ?? thread?.runId);
-  if (!run || run.status === 'stopped' || run.status === 'failed' || Date.now() - run.createdAt > attemptsMs)
-    return undefined;
-  const { requests } = await threads.listRunRequests({ owner, runIds: [run.runId] }, call());
-  const json = requests[0]?.requestJson;
-  const { digest } = json === undefined ? {} : (JSON.parse(jsonText(json)) as { readonly digest?: unknown });
-  return digest === digestOf(input) ? run : undefined;
+  const newestIn = async (id: string | undefined): Promise<string | undefined> =>
+    id === undefined
+      ? undefined
+      : (await undefinedIfNotFound(threads.getThread({ owner, threadId: id }, call())))?.runId;
+  const isOfRequest = async ({ runId, status, createdAt }: Run): Promise<boolean> => {
+    if (status === 'stopped' || status === 'failed' || Date.now() - createdAt > attemptsMs) return false;
+    const { requests } = await threads.listRunRequests({ owner, runIds: [runId] }, call());
+    const json = requests[0]?.requestJson;
+    return json !== undefined && (JSON.parse(jsonText(json)) as { readonly digest?: unknown }).digest === digest;
+  };
+  const run = await get((await get(pendingRunId))?.resumedBy ?? (await newestIn(threadId)));
+  if (run && (await isOfRequest(run))) return run;
+  const inCopy = await get(await newestIn(copyId));
+  return inCopy && (await isOfRequest(inCopy)) ? inCopy : undefined;
 }

@@ -14,7 +14,7 @@ export interface Place extends Pick<RunOrder, 'messages' | 'resume'> {
   readonly threadId?: string;
   /** Whether the thread stays when the run has ended. */
   readonly isKept: boolean;
-  /** The thread goes on only while this run is its newest. */
+  /** The thread goes on only while this run is its newest; empty: while it has none. */
   readonly newestRunId?: string;
   /** Whether the thread is a copy that was made for this request. */
   readonly isCopy?: boolean;

@@ -1,5 +1,6 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { messageKeyed } from '../../../idempotency/index.ts';
 import type { Services } from '../../common/services.ts';
 import { readId } from '../ids/shown-id.ts';
 import { conversationOf } from '../in/named.ts';
@@ -7,7 +8,7 @@ import { fromItems } from '../messages/from-items.ts';
 import { pendingIn, toGiven, type ReadMessage } from '../messages/conversation.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import type { ResponseInput } from '../schemas/responses.ts';
-import type { EarlierPlace } from './earlier-attempt.ts';
+import { digestOf, type EarlierPlace } from './earlier-attempt.ts';
 import { placeOf, waitingRun, type Place } from './place.ts';
 import { readStored } from './response-facts.ts';
 
@@ -47,6 +48,7 @@ export async function placeOfEarlier(
   const before = runId === undefined ? undefined : await undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
   return {
     threadId: before?.threadId ?? conversationOf(conversation),
+    copyId: before && copyIdOf({ owner, input }, before.runId),
     pendingRunId: pendingIn(fromItems(input.input))?.runId,
   };
 }
@@ -100,10 +102,22 @@ async function threadAfter(
       'The state after that response is not kept any more: go on from the newest one.',
       ['previous_response_id'],
     );
-  const newThreadId = newId('fork');
+  // The same request by intent has a copy of its own.
+  const own = copyIdOf(request, known.run.runId);
+  const isTaken =
+    idempotency.onceKey !== undefined ||
+    (await undefinedIfNotFound(threads.getThread({ owner, threadId: own }, call()))) !== undefined;
+  const newThreadId = isTaken ? newId('fork') : own;
   await threads.forkThread({ owner, threadId, newThreadId, checkpointId }, call());
-  return { threadId: newThreadId, isCopy: true };
+  return { threadId: newThreadId, isCopy: true, ...(!isTaken && { newestRunId: '' }) };
 }
+
+/** Is replaced with the ids of the key. */
+const unkeyed = (what: string): string => what;
+
+/** The copy in which a request goes on from a response: by its id the request finds its run when it comes again. */
+const copyIdOf = ({ owner, input }: Pick<Request, 'owner' | 'input'>, runId: string): string =>
+  messageKeyed({ owner, newId: unkeyed, idempotency: {} }, ['openai copy', runId, digestOf(input)]).newId('fork');
 
 function absent(error: unknown): undefined {
   if (!isServiceError(error, 'NotFound')) throw error;
