@@ -242,7 +242,7 @@ export const sentWith = (ctx: Context): SentParameters => ({
   },
 });
 
-export const headerOf = ({ req }: Context, name: string): string | undefined => {
+const headerOf = ({ req }: Context, name: string): string | undefined => {
   const value = req.headers[name];
   return typeof value === 'string' ? value : undefined;
 };

@@ -120,7 +120,7 @@ test('a page of a listed origin may send what clients of A2A send', async (t) =>
 
 test('the version stands in a header or in the query, where the header counts; other parameters are refused', async (t) => {
   await using service = await openEmbedded('obedient');
-  const ask = async (query: string, headers: Readonly<Record<string, string>> = {}) => {
+  const replies = async (query: string, headers: Readonly<Record<string, string>> = {}) => {
     const get = await fetch(`${service.url}/a2a/${testedAgent}/tasks${query}`, { headers });
     const rpc = await fetch(`${service.url}/a2a/${testedAgent}${query}`, {
       method: 'POST',
@@ -129,11 +129,11 @@ test('the version stands in a header or in the query, where the header counts; o
     });
     return [get.status, /"result"|VERSION_NOT_SUPPORTED|INVALID_PARAMS/.exec(await rpc.text())?.[0]];
   };
-  t.deepEqual(await ask('?A2A-Version=1.0'), [200, '"result"']);
-  t.deepEqual(await ask('?A2A-Version=0.3'), [400, 'VERSION_NOT_SUPPORTED']);
-  t.deepEqual(await ask(''), [400, 'VERSION_NOT_SUPPORTED']);
-  t.deepEqual(await ask('?A2A-Version=1.0', { 'a2a-version': '0.3' }), [400, 'VERSION_NOT_SUPPORTED']);
-  t.deepEqual(await ask('?A2A-Version=1.0&other=1'), [400, 'INVALID_PARAMS']);
+  t.deepEqual(await replies('?A2A-Version=1.0'), [200, '"result"']);
+  t.deepEqual(await replies('?A2A-Version=0.3'), [400, 'VERSION_NOT_SUPPORTED']);
+  t.deepEqual(await replies(''), [400, 'VERSION_NOT_SUPPORTED']);
+  t.deepEqual(await replies('?A2A-Version=1.0', { 'a2a-version': '0.3' }), [400, 'VERSION_NOT_SUPPORTED']);
+  t.deepEqual(await replies('?A2A-Version=1.0&other=1'), [400, 'INVALID_PARAMS']);
 });
 
 test('a batch of calls is refused, and named', async (t) => {
