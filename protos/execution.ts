@@ -169,6 +169,10 @@ export interface StartRequest {
   readonly answering?: Answering;
   /** The principal who sends the request, where that is not the owner: the thread is shared. Questions that leave out the owner leave this one out, too. */
   readonly sender?: string;
+  /** Whether the run begins only where it drops no question and no open call: its sender may not answer for the owner. */
+  readonly keepsQuestions?: boolean;
+  /** The names to which a question may be addressed so that somebody can have them: a question to another is logged. None where nobody signs in. May be absent. */
+  readonly addressees?: readonly string[];
 }
 
 /** As AnswerQuestionRequest. */
@@ -314,6 +318,8 @@ export interface StopRunRequest {
   readonly onceKey?: string;
   /** Whether the text that the step under way has published stays, as messages of the thread. */
   readonly keepPartial?: boolean;
+  /** As `keeps_questions` of EndRunRequest. */
+  readonly keepsQuestions?: boolean;
 }
 
 export interface StopRunReply {
@@ -322,6 +328,8 @@ export interface StopRunReply {
   readonly stoppedNow: boolean;
   /** Set when text was kept. */
   readonly partial?: KeptPartial;
+  /** The ids of the questions to others that were dropped with a run that waited for their answers. May be absent. */
+  readonly droppedQuestions?: readonly string[];
 }
 
 export interface GetGraphRequest {

@@ -1,3 +1,4 @@
+import { addressedOf, waitsForText, type Addressed } from './addressed.ts';
 import type { RunStatus } from './lists.ts';
 import { toEventError } from './failures.ts';
 import type { Run } from './threads.ts';
@@ -57,7 +58,7 @@ export interface TaskStatus {
 }
 
 /** A question as a run has it. */
-export interface TaskQuestion {
+export interface TaskQuestion extends Addressed {
   readonly id: string;
   readonly node: string;
   readonly value: unknown;
@@ -94,10 +95,10 @@ export const questionsIn = (json: string | undefined): readonly TaskQuestion[] =
 export const questionParts = (questions: readonly TaskQuestion[]): readonly TaskPart[] =>
   questions.length === 0 ? [{ text: 'waits for the results of tools' }] : questions.flatMap(partsOf);
 
-function partsOf({ id, node, value, deadline }: TaskQuestion): readonly TaskPart[] {
-  const text = textIn(value);
-  const whole = { question_id: id, node, value, ...(deadline !== undefined && { deadline }) };
-  return [...(text === undefined ? [] : [{ text }]), { data: whole }];
+function partsOf({ id, node, value, deadline, ...asked }: TaskQuestion): readonly TaskPart[] {
+  const texts = [textIn(value), asked.to && waitsForText(asked.to)].filter((text) => text !== undefined);
+  const whole = { question_id: id, node, value, ...(deadline !== undefined && { deadline }), ...addressedOf(asked) };
+  return [...texts.map((text) => ({ text })), { data: whole }];
 }
 
 /** The names under which authors put the text of a question. */

@@ -1056,6 +1056,8 @@ export interface EndRunRequest {
    * driven, tool calls are open, or they do not fit.
    */
   readonly partial?: PartialMessages;
+  /** Whether the questions of a run that waits, and their deadlines, stay as they are: it is stopped by somebody who may not answer for its owner. */
+  readonly keepsQuestions?: boolean;
 }
 
 export interface PartialMessages {
@@ -1081,6 +1083,8 @@ export interface EndRunReply {
   readonly nextRevision?: string;
   /** The partial messages that were put; absent when none was. */
   readonly kept?: KeptPartial;
+  /** The ids of the questions to others that were dropped with a run that waited for their answers. May be absent. */
+  readonly droppedQuestions?: readonly string[];
 }
 
 export interface PassDeadlineRequest {
@@ -1165,8 +1169,10 @@ export interface Question {
   readonly defaultJson?: Uint8Array;
   /** The principal who sent the request of the run that asks, where that is not the owner of its thread. */
   readonly sender?: string;
-  /** Whether it is not open any more, or a run holds its thread: then only owner, thread and interrupt id are known. */
+  /** Whether it is not open any more: then only owner, thread and interrupt id are known. */
   readonly isClosed?: boolean;
+  /** Whether a run holds its thread: another answer is at work. It may be open again when that has ended. */
+  readonly isHeld?: boolean;
 }
 
 export interface ListQuestionsRequest {

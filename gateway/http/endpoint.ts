@@ -90,6 +90,8 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly owner: string;
   /** Who sends it, where that is not the owner: it is about a thread that the owner has shared. Nodes see the sender as the user. */
   readonly sender?: string;
+  /** Whether what the thread asks stays: the sender may not answer for the owner. */
+  readonly keepsQuestions?: boolean;
   /** The id of the share by which it is sent, where there is one. */
   readonly shareId?: string;
   readonly user: Principal['user'];

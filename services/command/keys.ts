@@ -99,7 +99,7 @@ function openRecord(env: Env): Record {
   if (!existsSync(path))
     throw new ConfigError(`there is no record in DATA_DIR ${folder}: start the service first, or set THREADS_ADDRESS`);
   const store = openSqliteThreadStore({ path });
-  const values = { CHECKPOINT_KEEP: 1, CHECKPOINT_TTL: 0 };
+  const values = { CHECKPOINT_KEEP: 1, CHECKPOINT_TTL: 0, OPEN_QUESTIONS: 1 };
   const opened = openThreads({ store, values, log: createLog('keys', 'silent') });
   return { threads: opened.threads, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
 }

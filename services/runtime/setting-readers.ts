@@ -97,6 +97,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   NATS_URL: ['execution'],
   OPENAI_API_KEY: ['execution', 'standalone'],
   OPENAI_BASE_URL: ['execution', 'standalone'],
+  OPEN_QUESTIONS: ['threads', 'standalone'],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['gateway', 'threads', 'execution', 'memory', 'standalone'],
   PLAYGROUND: ['gateway', 'standalone'],
   PLAYGROUND_OIDC_AUDIENCE: ['gateway', 'standalone'],

@@ -16,6 +16,11 @@ export const threadsSettings = {
       max: 10 * 365 * 24 * 3600,
     },
   ),
+  OPEN_QUESTIONS: integer(
+    100,
+    'Questions to others that the runs of one owner and agent may have open, or have asked in the last ten minutes; a run that asks more fails. Where callers do not sign in there is no bound',
+    { min: 1, max: 10_000 },
+  ),
 } satisfies Settings;
 
 /** What the threads service reads as a process of its own. */

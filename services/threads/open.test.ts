@@ -38,7 +38,11 @@ test('a stored text that cannot be read is logged with its thread and column, on
   const store = openSqliteThreadStore({ path: ':memory:' });
   const message = { position: 0, messageId: 'm1', json: Buffer.from('{') };
   await store.change(key, {}, () => ({ change: { head: headAt(0, 1), messages: [message] }, reply: undefined }));
-  await using opened = openThreads({ store, values: { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: 0 }, log });
+  await using opened = openThreads({
+    store,
+    values: { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: 0, OPEN_QUESTIONS: 1 },
+    log,
+  });
   for (let page = 0; page < 3; page++)
     await opened.threads.listMessages({ ...key, limit: 10, offset: 0 }, within(5000));
   t.deepEqual(lines, [{ threadId: 't1', column: 'message.json' }]);
@@ -50,7 +54,11 @@ test('a worker whose clock is ahead is logged with the time that it is ahead, on
     warn: (line: object) => void lines.push(line),
   });
   const store = openSqliteThreadStore({ path: ':memory:' });
-  await using opened = openThreads({ store, values: { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: 0 }, log });
+  await using opened = openThreads({
+    store,
+    values: { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: 0, OPEN_QUESTIONS: 1 },
+    log,
+  });
   const { threads } = opened;
   const { claimed } = await threads.acceptRun(
     {
@@ -80,7 +88,7 @@ async function openAged(keptMinutes: number): Promise<ReturnType<typeof openThre
   const store = openSqliteThreadStore({ path: ':memory:' });
   const hourMs = 3_600_000;
   for (const [version, at] of [-hourMs, -hourMs, hourMs].entries()) await putVersion(store, version, Date.now() + at);
-  const values = { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: keptMinutes * 60 };
+  const values = { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: keptMinutes * 60, OPEN_QUESTIONS: 1 };
   return openThreads({ store, values, log: silentLog, sweepMs: 5 });
 }
 
@@ -103,4 +111,42 @@ const headAt = (version: number, at: number): Head => ({
   size: { fields: 0, context: 0 },
   claims: 0,
   deleting: false,
+});
+
+test('a question to a role that nobody can have is logged, once in a while', async (t) => {
+  const lines: object[] = [];
+  const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
+    warn: (line: object) => void lines.push(line),
+  });
+  const store = openSqliteThreadStore({ path: ':memory:' });
+  const values = { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: 0, OPEN_QUESTIONS: 9 };
+  await using opened = openThreads({ store, values, log });
+  const { threads } = opened;
+  const leaveQuestion = async (threadId: string, to: string): Promise<void> => {
+    const of = { owner: key.owner, threadId, runId: `run-${threadId}` };
+    const { claimed } = await threads.acceptRun(
+      {
+        ...{ ...of, requestId: 'q', messages: [], answers: [], hasNewInput: true, granularity: 'low' },
+        ...{ optionsJson: Buffer.from('{"addressees":["*","user","manager"]}'), multitaskStrategy: 'enqueue' },
+        ...{ claim: { workerId: 'w1' }, agent: 'refunds' },
+      },
+      within(5000),
+    );
+    const interruptsJson = JSON.stringify([{ id: threadId, node: 'a', value: 'Pay?', to: [to] }]);
+    await threads.commitStep(
+      {
+        ...{ ...of, epoch: claimed?.epoch ?? 0, step: 0, at: Date.now(), fields: {}, messages: [], nodes: ['a'] },
+        ...{ replacesMessages: false, removedFromContext: [], next: ['a'], openCalls: [], openInterrupts: [threadId] },
+        end: { status: 'interrupted', iterations: 1, recursionLimitReached: false, interruptsJson },
+      },
+      within(5000),
+    );
+  };
+  for (const [threadId, to] of [
+    ['t1', 'manager'],
+    ['t2', 'managr'],
+    ['t3', 'managr'],
+  ] as const)
+    await leaveQuestion(threadId, to);
+  t.deepEqual(lines, [{ role: 'managr', agent: 'refunds', runId: 'run-t2' }]);
 });

@@ -3,7 +3,7 @@ import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { growingSilence, logFailures } from '@agent-workflow/runtime/retries';
-import type { ClockAhead } from './api/runs.ts';
+import type { ClockAhead, Unheard } from './api/runs.ts';
 import type { ThreadsValues } from './config.ts';
 import type { ThreadStore } from './ports/store.ts';
 import type { UnreadableText } from './record/stored-texts.ts';
@@ -37,7 +37,7 @@ const rememberedAgents = 100;
 
 export function openThreads(options: OpenThreadsOptions): OpenedThreads {
   const { store, values, log, sweepMs = minuteMs, isShared = false } = options;
-  const { CHECKPOINT_KEEP: keep, CHECKPOINT_TTL: keptSeconds } = values;
+  const { CHECKPOINT_KEEP: keep, CHECKPOINT_TTL: keptSeconds, OPEN_QUESTIONS: mostQuestions } = values;
   const sweep = async (): Promise<void> => {
     const time = store.now() - keptSeconds * 1000;
     while ((await store.expireCheckpoints(time, checkpointsAtOnce)) === checkpointsAtOnce);
@@ -63,9 +63,10 @@ export function openThreads(options: OpenThreadsOptions): OpenedThreads {
   );
   return {
     threads: createThreads({
-      ...{ store, keep, webhookOwners },
+      ...{ store, keep, webhookOwners, mostQuestions },
       onUnreadable: createUnreadableLog(log),
       onClockAhead: createClockLog(log),
+      onUnheard: createUnheardLog(log),
     }),
     [Symbol.asyncDispose]: async () => {
       await sweptQuestions[Symbol.asyncDispose]();
@@ -82,6 +83,15 @@ function createUnreadableLog(log: Log): (text: UnreadableText) => void {
   return ({ threadId, column }) => {
     if (isFirst(JSON.stringify([threadId, column])))
       log.error({ threadId, column }, 'a stored text is not the JSON that it should be: it is left out of replies');
+  };
+}
+
+/** Logs questions to roles that nobody can have, of each agent at growing intervals. */
+function createUnheardLog(log: Log): (unheard: Unheard) => void {
+  const isFirst = createFirstOfKind({ ...growingSilence, max: rememberedAgents });
+  return (unheard) => {
+    if (isFirst(JSON.stringify([unheard.agent, unheard.role])))
+      log.warn({ ...unheard }, 'a question is to a role that access.roles does not have: only an admin can answer it');
   };
 }
 

@@ -26,7 +26,7 @@ import { createMessageCalls } from './api/messages.ts';
 import { createQuestionCalls } from './api/questions.ts';
 import { createResourceCalls } from './api/resources.ts';
 import { createThreadChangeCalls, createThreadReadCalls } from './api/threads.ts';
-import { createRunReadCalls, createRunCalls, type ClockAhead } from './api/runs.ts';
+import { createRunReadCalls, createRunCalls, type ClockAhead, type Unheard } from './api/runs.ts';
 import { createWebhookOwners, type WebhookOwners } from './api/webhook-owners.ts';
 import { threadsSettings } from './config.ts';
 import { createReferences, type References } from './files/references.ts';
@@ -47,6 +47,7 @@ import type { Decision, Snapshot } from './ports/changes.ts';
 import { fencedHead } from './runs/commit.ts';
 import type { ThreadHistory } from './ports/history.ts';
 import type { Head, ThreadKey, ToolCallKey } from './ports/record.ts';
+import { createQuestionBound, type QuestionBound } from './api/question-bound.ts';
 import { decideClearState, decideWriteState } from './state/write.ts';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { eachOf } from '@agent-workflow/kit/each';
@@ -69,7 +70,9 @@ export function createThreads({
   keep = threadsSettings.CHECKPOINT_KEEP.fallback,
   onUnreadable = () => undefined,
   onClockAhead = () => undefined,
+  onUnheard = () => undefined,
   webhookOwners = createWebhookOwners(store, { now }),
+  mostQuestions = threadsSettings.OPEN_QUESTIONS.fallback,
 }: {
   readonly store: ThreadStore;
   /** Absent: the clock of the store. */
@@ -80,8 +83,12 @@ export function createThreads({
   readonly onUnreadable?: (text: UnreadableText) => void;
   /** Called with each commit of a worker whose clock is ahead; its times are moved to those of `now`. */
   readonly onClockAhead?: (ahead: ClockAhead) => void;
+  /** Called with each question to a role that nobody can have. */
+  readonly onUnheard?: (unheard: Unheard) => void;
   /** Absent: no other process writes to the record. */
   readonly webhookOwners?: WebhookOwners;
+  /** Questions to others that one owner may have of one agent. */
+  readonly mostQuestions?: number;
 }): Threads {
   const texts = createStoredTexts(onUnreadable);
   const states = createStateReader(store, texts);
@@ -90,15 +97,30 @@ export function createThreads({
   const elapsed = (): number => performance.now();
   const routings = createRoutings(store, { elapsed, now });
   const declared = createDeclaredFields(store, elapsed);
+  const questionBound = createQuestionBound({ store, now, most: mostQuestions });
   return {
-    ...createRunCalls({ store, states, texts, changing, references, routings, declared, now, onClockAhead }),
+    ...createRunCalls({
+      ...{
+        store,
+        states,
+        texts,
+        changing,
+        references,
+        routings,
+        declared,
+        questionBound,
+        now,
+        onClockAhead,
+        onUnheard,
+      },
+    }),
     ...createRunReadCalls({ store, texts, now }),
     ...createQuestionCalls({ store, now }),
     ...createGrantCalls(store),
     ...createToolRecordCalls(changing),
     ...createStateCalls({ store, states, texts, changing, references, now }),
     ...createMessageCalls({ store, changing, texts, references, now }),
-    ...createHistoryCalls({ store, changing, references, texts, now }),
+    ...createHistoryCalls({ store, changing, references, questionBound, texts, now }),
     ...createThreadReadCalls({ store, texts }),
     ...createThreadChangeCalls({ store, changing, texts, now }),
     ...createDeletionCalls({ store, states, changing, references, now }),
@@ -125,12 +147,14 @@ interface HistoryCallsOptions {
   readonly store: ForkStore & Pick<ResourceRecords, 'putResource'>;
   readonly changing: Changing;
   readonly references: References;
+  readonly questionBound: QuestionBound;
   readonly texts: StoredTexts;
   readonly now: () => number;
 }
 
-function createHistoryCalls({ store, changing, references, texts, now }: HistoryCallsOptions): HistoryCalls {
-  const forks = createForks(store, { now });
+function createHistoryCalls(options: HistoryCallsOptions): HistoryCalls {
+  const { store, changing, references, questionBound, texts, now } = options;
+  const forks = createForks(store, { now, refuseOpening: questionBound.refuseOpening });
   return {
     listCheckpoints: async (request, call) => {
       await liveHead(store, keyOf(request));
@@ -153,7 +177,7 @@ function createHistoryCalls({ store, changing, references, texts, now }: History
     },
 
     restoreThread: async (request) => {
-      const head = await restoreThread({ store, changing, references, now }, request);
+      const head = await restoreThread({ store, changing, references, questionBound, now }, request);
       return toThread({ threadId: request.threadId, ...head });
     },
 

@@ -57,6 +57,33 @@ browserTest('the customer sees for whom the chat waits, and has nothing to answe
   }
 });
 
+browserTest(
+  'a chat that was opened before the sign-in is read after it, and goes on by itself when others have answered',
+  async (t) => {
+    const boris = clientOf('boris', 'manager');
+    for (const [size, colorScheme] of [
+      ['desktop', 'light'],
+      ['phone', 'dark'],
+    ] as const) {
+      const thread = `blender-${size}`;
+      await refund(thread, { notOwner: true });
+      const page = await signedIn(t, `chat/${thread}`, tokenOf('ada'), { size, colorScheme });
+      await page.getByText('Waits for an answer of manager.').waitFor();
+      await page.getByText('Waits for others').waitFor();
+      t.is(await page.getByText(/bearer token is needed|waits for you/i).count(), 0);
+      t.is(await page.getByRole('button', { name: 'Approve' }).count(), 0);
+      await picture(page, `chat-waits-${size}-${colorScheme}`);
+      const { questions } = await boris.questions.list();
+      const asked = questions.find(({ thread_id: id }) => id === thread);
+      await boris.questions.answer(asked?.question_id ?? '', true);
+      await page.getByText('answer true by boris (v1)').waitFor();
+      await page.getByText('Waits for an answer of manager.').waitFor({ state: 'detached' });
+      t.deepEqual(await violationsIn(page), []);
+      await picture(page, `chat-went-on-${size}-${colorScheme}`);
+    }
+  },
+);
+
 browserTest('a manager finds the question in the inbox and approves it by the keyboard', async (t) => {
   await refund('toaster', { notOwner: true, deadline: 9 * hours, default: false });
   const page = await signedIn(t, 'inbox', tokenOf('boris', 'manager'));

@@ -197,6 +197,16 @@ const costs: readonly Measured<unknown>[] = [
       await threads.endOnce({ owner, onceKey: threadId, replyJson: bytes('{}') }, call());
     },
   }),
+  // The last: a list of threads reads what those ask that wait.
+  measured({
+    name: 'commit the last step, which asks a role',
+    prepare: running,
+    work: (threads, threadId, epoch) => {
+      const interruptsJson = JSON.stringify([{ id: threadId, node: 'n', value: 'Pay?', to: ['manager'] }]);
+      const end = { status: 'interrupted' as const, iterations: 1, recursionLimitReached: false, interruptsJson };
+      return commitOf(threads, threadId, epoch, { next: ['n'], openInterrupts: [threadId], end });
+    },
+  }),
 ];
 
 const kinds: readonly SentStatement['kind'][] = ['read', 'serial read', 'write', 'conditional write'];

@@ -20,7 +20,7 @@ interface Served {
 async function serveGateways(t: ExecutionContext): Promise<Served> {
   const log = createLog('test', 'silent');
   const store = openSqliteThreadStore({ path: ':memory:' });
-  const opened = openThreads({ store, values: { CHECKPOINT_KEEP: 1, CHECKPOINT_TTL: 0 }, log });
+  const opened = openThreads({ store, values: { CHECKPOINT_KEEP: 1, CHECKPOINT_TTL: 0, OPEN_QUESTIONS: 1 }, log });
   t.teardown(() => opened[Symbol.asyncDispose]());
   const wire = { host: '127.0.0.1', port: 0, drainMs: 100, onFailure: () => undefined, security: { token } };
   const server = await serve({ threads: opened.threads }, wire);

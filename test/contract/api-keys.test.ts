@@ -18,7 +18,7 @@ const terms = { user: 'ada', roles: ['manager'], scopes: ['*'], name: '', expire
 
 function openRecord(t: ExecutionContext): ResourceCalls {
   const store = openSqliteThreadStore({ path: ':memory:' });
-  const opened = openThreads({ store, values: { CHECKPOINT_KEEP: 1, CHECKPOINT_TTL: 0 }, log });
+  const opened = openThreads({ store, values: { CHECKPOINT_KEEP: 1, CHECKPOINT_TTL: 0, OPEN_QUESTIONS: 1 }, log });
   t.teardown(() => opened[Symbol.asyncDispose]());
   return link(opened.threads);
 }

@@ -165,6 +165,8 @@ const start: Whole<StartRequest> = {
     removedFromContext: ids,
     streamsSubgraphs: true,
     goesOn: true,
+    keepsQuestions: true,
+    addressees: ['manager'],
     webhookIsChecked: true,
     retryOf: id,
     newestRunId: id,

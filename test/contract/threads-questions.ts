@@ -250,7 +250,11 @@ export function threadsQuestionsContract(test: TestFn, name: string, open: OpenT
   check('a stop of the run that asked, and a deletion, end the question', async (t, threads) => {
     const id = await askingTurn(threads, 'r1');
     await askingTurn(threads, 'r2', { threadId: 't2' });
-    await threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call());
+    const [question] = (await listed(threads)).filter(({ threadId }) => threadId === 't1');
+    const ended = await threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call());
+    t.like(ended, { status: 'interrupted', endedNow: false, droppedQuestions: [question?.questionId ?? ''] });
+    const again = await threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call());
+    t.is(again.droppedQuestions?.length ?? 0, 0);
     await refused(t, answer(threads, id), 'Conflict');
     t.is((await only(threads)).threadId, 't2');
     await threads.beginDelete({ owner, threadId: 't2' }, call());
@@ -311,6 +315,41 @@ export function threadsQuestionsContract(test: TestFn, name: string, open: OpenT
       await commit(threads, 'r4', anew, { next: ['rest'], openInterrupts: [own], end });
       await threads.forkThread({ ...thread1, newThreadId: 't4' }, call());
       t.deepEqual((await newest('t4'))?.next, ['rest'], 'a new message begins without the answer');
+    },
+  );
+
+  check('while the run of an answer is at work the question is held, and closed after that', async (t, threads) => {
+    const id = await askingTurn(threads, 'r1');
+    const { questionId } = await only(threads);
+    await answer(threads, id, { runId: 'r2' });
+    t.like(await threads.getQuestion({ questionId }, call()), { isHeld: true, node: 'approve', to: ['approver'] });
+    const { epoch } = await claim(threads, 'r2');
+    t.like(await threads.getQuestion({ questionId }, call()), { isHeld: true, node: 'approve' });
+    t.deepEqual(await listed(threads), []);
+    await commit(threads, 'r2', epoch, { end: completed });
+    const { isHeld = false, isClosed } = await threads.getQuestion({ questionId }, call());
+    t.deepEqual([isHeld, isClosed], [false, true]);
+  });
+
+  check(
+    'a run of who may not answer for the owner drops nothing that the thread waits for, nor does a stop',
+    async (t, threads) => {
+      const keeping = { optionsJson: bytes('{"keepsQuestions":true}') };
+      await accept(threads, 'r1');
+      const { epoch } = await claim(threads, 'r1');
+      await accept(threads, 'r2', keeping);
+      const id = 'r1/1/approve/0';
+      const interruptsJson = JSON.stringify([{ id, node: 'approve', value: 'Pay?' }]);
+      const end = { status: 'interrupted' as const, iterations: 1, recursionLimitReached: false, interruptsJson };
+      await commit(threads, 'r1', epoch, { next: ['approve'], openInterrupts: [id], end });
+      t.is((await claim(threads, 'r2')).givenUp?.code, 'Conflict');
+      await refused(t, accept(threads, 'r3', keeping), 'Conflict');
+      const stop = { owner, runId: 'r1', status: 'stopped' as const, keepsQuestions: true };
+      await threads.endRun(stop, call());
+      t.is((await accept(threads, 'r4', { ...noInput, resume: { keys: [id] } })).status, 'queued');
+      await askingTurn(threads, 'r5', { threadId: 't2' });
+      await threads.endRun({ ...stop, runId: 'r5' }, call());
+      t.is((await only(threads)).threadId, 't2');
     },
   );
 

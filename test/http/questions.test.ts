@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
+import { testedAgent } from '../servers/standalone.ts';
 import { audience, goodClaims, issuer, makeToken } from '../servers/tokens.ts';
 import { serve } from './service.ts';
 
@@ -24,6 +25,7 @@ const service = serve(test, 'asking-others', env, { auth: 'jwt', access });
 
 const as = (sub: string, ...roles: string[]): Client =>
   createClient(service.url(), {
+    'a2a-version': '1.0',
     authorization: `Bearer ${makeToken('HS256', secret, { claims: goodClaims({ user_id: sub, roles }) })}`,
   });
 
@@ -242,10 +244,37 @@ test('of two approvers at the same moment one begins the run', async (t) => {
   t.is((body.data as { readonly runs: readonly object[] }).runs.length, 2);
 });
 
+test('a stop that drops a question says so, in every protocol', async (t) => {
+  const ada = as('ada');
+  const send = async (path: string, body: object = {}): Promise<object> => {
+    const { status, body: reply } = await ada.send('POST', path, body);
+    if (status !== 200) throw new Error(JSON.stringify(reply));
+    return 'data' in reply ? reply.data : reply;
+  };
+  const stops: readonly ((asked: Asked) => Promise<object>)[] = [
+    ({ runId }) => send(`/v1/runs/${runId}/cancel`),
+    ({ thread }) => send('/v1/graph/stop', { thread_id: thread }),
+    ({ thread }) => send(`/agui/${testedAgent}/stop`, { threadId: thread }),
+    ({ runId, thread }) => send(`/langgraph/threads/${thread}/runs/${runId}/cancel`),
+    ({ runId }) => send(`/a2a/${testedAgent}/tasks/${runId}:cancel`),
+  ];
+  for (const [index, stop] of stops.entries()) {
+    const asked = await pose(ada);
+    const reply = await stop(asked);
+    const text = JSON.stringify(reply);
+    if (index < 4) t.true(text.includes(`uestions":["${asked.questionId}"]`), text);
+    if (index < 2) t.like(reply, { success: true, status: 'interrupted' });
+    if (index === 2) t.like(reply, { stopped: true });
+    if (index === 4) t.regex(text, /TASK_STATE_CANCELED/);
+    await service.refused(t, answer(as('boris', 'manager'), asked), 404, 'RESOURCE_NOT_FOUND');
+  }
+});
+
 test('the owner stops the run that asked, and the node never runs on', async (t) => {
   const ada = as('ada');
   const asked = await pose(ada);
-  t.is((await ada.send('POST', `/v1/runs/${asked.runId}/cancel`, {})).status, 200);
+  const stopped = await service.data(t, 'cancelRun', ada.send('POST', `/v1/runs/${asked.runId}/cancel`, {}));
+  t.like(stopped, { success: true, dropped_questions: [asked.questionId] });
   await service.refused(t, answer(as('boris', 'manager'), asked), 404, 'RESOURCE_NOT_FOUND');
   const body = { messages: [], resume: true, config: { thread_id: asked.thread } };
   await service.refused(t, ada.send('POST', '/v1/graph/invoke', body), 400, 'BAD_REQUEST');

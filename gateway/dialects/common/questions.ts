@@ -1,5 +1,6 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { userIdOf } from '@agent-workflow/kit/ids';
+import type { Addressed } from '@agent-workflow/protos/addressed';
 import type { Answering } from '@agent-workflow/protos/execution';
 import { questionOfOthers } from '@agent-workflow/protos/refusals';
 import type { Question } from '@agent-workflow/protos/threads';
@@ -40,9 +41,23 @@ export const mayAnswer = (
     { kind: 'question', agent, node, to, notOwner, owner: askedFor },
   );
 
+/** Whether the caller, whose run asks this, may answer it here; one that takes several answers has an address of its own. */
+export const answersHere = (
+  access: AccessRules,
+  caller: Pick<Caller, 'owner' | 'roles'>,
+  { agent, node, to, not_owner: notOwner = false, quorum = 1 }: Addressed & Pick<Question, 'agent' | 'node'>,
+): boolean =>
+  to === undefined ||
+  (quorum === 1 && decide(access, caller, { kind: 'question', agent, node, to, notOwner, owner: caller.owner }));
+
 /** The names under which a question may be addressed to the caller: of their roles, the levels of these, and everybody's. */
 export const addressesOf = ({ roles: known }: AccessRules, roles: readonly string[] = []): readonly string[] => [
   ...new Set(['*', 'user', ...roles, ...roles.flatMap((name) => known.get(name)?.is ?? [])]),
+];
+
+/** Every name under which a question may be addressed to anybody who signs in. */
+export const addresseesIn = ({ roles: known }: AccessRules): readonly string[] => [
+  ...new Set(['*', 'user', ...[...known].flatMap(([name, { is }]) => [name, is])]),
 ];
 
 /** In place of a role: every question. */

@@ -17,7 +17,7 @@ import type { RunTerms } from '../../schedules/run-terms.ts';
 import type { RunOrder } from './run-order.ts';
 import { boundedBytes, metadataBytes, tooLarge } from './bounded.ts';
 import { agentOf } from './named-agent.ts';
-import { answererOf, mayAnswer, refusedQuestion } from './questions.ts';
+import { addresseesIn, answererOf, mayAnswer, refusedQuestion } from './questions.ts';
 import { configOf } from './run-config.ts';
 import { toEntries } from './incoming-messages.ts';
 import { webhookJsonOf } from './run-webhook.ts';
@@ -61,7 +61,18 @@ function atPlaceOfTool(error: unknown, input: Declaring): unknown {
 
 type Starting = Pick<
   EndpointRequest<unknown, RunOrder>,
-  'input' | 'owner' | 'sender' | 'user' | 'roles' | 'agent' | 'requestId' | 'newId' | 'idempotency' | 'at' | 'call'
+  | 'input'
+  | 'owner'
+  | 'sender'
+  | 'keepsQuestions'
+  | 'user'
+  | 'roles'
+  | 'agent'
+  | 'requestId'
+  | 'newId'
+  | 'idempotency'
+  | 'at'
+  | 'call'
 >;
 
 interface Starts {
@@ -80,11 +91,25 @@ interface Starts {
 
 /** The body of invoke, stream and `POST /v1/runs`, and what a schedule keeps of one, as a run to start. */
 export async function toStartRequest(
-  { input, owner, sender = owner, user, roles = [], agent, requestId, newId, idempotency, at, call }: Starting,
+  {
+    input,
+    owner,
+    sender = owner,
+    keepsQuestions,
+    user,
+    roles = [],
+    agent,
+    requestId,
+    newId,
+    idempotency,
+    at,
+    call,
+  }: Starting,
   { granularity, terms = {}, webhookIsChecked, newestRunId, onlyNewThread, awaitEndMs }: Starts,
   { tools: toolStore, secured, threads, access }: Pick<Services, 'tools' | 'secured' | 'threads' | 'access'>,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
+  const addressees = access.signsIn ? addresseesIn(access) : undefined;
   const thread = config && threadOf(config);
   // The claims are not part of this bound: they have one of their own.
   if (config) boundedBytes(config, ['body', 'config'], sizes.metadata);
@@ -97,6 +122,8 @@ export async function toStartRequest(
   return {
     owner,
     ...(sender !== owner && { sender }),
+    ...(keepsQuestions && { keepsQuestions }),
+    ...(addressees && { addressees }),
     requestId,
     runId: newId('run'),
     runIdIsNew: idempotency.onceKey === undefined,
@@ -267,7 +294,12 @@ async function startAllowed(
       const id = allowed.length < mostQuestions ? refusedQuestion(error) : undefined;
       const question =
         id && (await undefinedIfNotFound(services.threads.getQuestion({ questionId: id }, request.call())));
-      if (!question || allowed.includes(question.interruptId) || !mayAnswer(services.access, request, question))
+      if (
+        !question ||
+        question.isHeld ||
+        allowed.includes(question.interruptId) ||
+        !mayAnswer(services.access, request, question)
+      )
         throw error;
       allowed.push(question.interruptId);
     }

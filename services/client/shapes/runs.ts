@@ -147,12 +147,14 @@ export type BatchRun =
 
 /** What became of a run that was to be stopped. */
 export interface StoppedRun {
-  /** Whether this request stopped it. */
+  /** Whether this request stopped it, or dropped what it asked others. */
   readonly success: boolean;
   readonly run_id: string | null;
   /** Of the run: `stopped`, or that of an earlier end. */
   readonly status: RunStatus | 'idle';
   readonly message: string;
+  /** The questions to others that nobody answers any more, by `question_id`. */
+  readonly dropped_questions?: readonly string[];
   /** With `keepPartial`: whether text was kept. */
   readonly partial?: boolean;
   /** The number of the last event whose text was kept. */

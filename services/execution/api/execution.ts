@@ -71,9 +71,13 @@ export function createExecution(options: ExecutionOptions): Execution {
     stopRun: async ({ owner, runId, keepPartial, ...naming }, call) => {
       const partial = keepPartial === true ? await readPartial(options.eventLog, runId, call) : undefined;
       const end = { owner, runId, status: 'stopped', ...naming, ...(partial && { partial }) } as const;
-      const { status, endedNow, nextRunId, kept } = await threads.endRun(end, call);
+      const { status, endedNow, nextRunId, kept, droppedQuestions } = await threads.endRun(end, call);
       if (endedNow) await runAside(finishStop({ owner, runId, nextRunId }, call));
-      return { status, stoppedNow: endedNow, ...(kept && { partial: kept }) };
+      return {
+        ...{ status, stoppedNow: endedNow },
+        ...(kept && { partial: kept }),
+        ...(droppedQuestions && { droppedQuestions }),
+      };
     },
 
     checkTools: async (request) => {

@@ -120,6 +120,9 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   if (accepted) text += `,"accepted":${JSON.stringify(accepted)}`;
   if (request.goesOn === true) text += ',"goesOn":true';
   if (request.sender !== undefined) text += `,"sender":${JSON.stringify(request.sender)}`;
+  if (request.addressees && request.addressees.length > 0)
+    text += `,"addressees":${JSON.stringify(request.addressees)}`;
+  if (request.keepsQuestions === true) text += ',"keepsQuestions":true';
   const rest = Buffer.from(`${text}}`);
   return parts.length === 0 ? rest : Buffer.concat([...parts, rest]);
 }

@@ -2,7 +2,9 @@ import { requestOf, type Repeatable, type KnownRequest } from '@agent-workflow/p
 import { pruned } from '../history/retention.ts';
 import type { Reads, ThreadChanges, Decision, Snapshot } from '../ports/changes.ts';
 import type { ThreadKey } from '../ports/record.ts';
+import type { ResourceWrite } from '../ports/resources.ts';
 import { fromJson, toJson } from '../record/json.ts';
+import { createKnownDays } from '../record/known-days.ts';
 import { opened } from '../record/question-entries.ts';
 import { withExpiry } from './expiry.ts';
 import { withOutbox, type HasWebhooks } from '../runs/outbox.ts';
@@ -13,8 +15,8 @@ import { withOutbox, type HasWebhooks } from '../runs/outbox.ts';
  * - `changeOnRequest` looks for the request among those that were applied (`decideRepeatable`), because a caller may repeat it;
  * - `store.change` reads a snapshot, decides, writes if the thread is as it was read, and otherwise starts again;
  * - `pruned` adds to the decided change which old versions to drop;
- * - `withExpiry` adds to it when the thread expires, `withOutbox` that runs have ended whose ends somebody waits for, and `withEntries` how questions
- *   are found that others answer.
+ * - `withExpiry` adds to it when the thread expires, `withOutbox` that runs have ended whose ends somebody waits for, and `opened` how questions are
+ *   found that others answer.
  */
 export interface Changing {
   /** Makes a change whose repetition does no harm. */
@@ -44,18 +46,23 @@ interface ChangingOptions {
 }
 
 export function createChanging({ store, now, keep, hasWebhooks }: ChangingOptions): Changing {
-  const change: Changing['change'] = (key, reads, decide) =>
-    store.change(key, reads, (snapshot) =>
-      withEntries(
-        withOutbox(withExpiry(pruned(decide(snapshot), keep), key, snapshot.head), {
-          owner: key.owner,
-          snapshot,
-          hasWebhooks,
-        }),
-        key,
-        snapshot,
-      ),
-    );
+  const days = createKnownDays(now);
+
+  const change: Changing['change'] = async (key, reads, decide) => {
+    let entries: readonly ResourceWrite[] = [];
+    const reply = await store.change(key, reads, (snapshot) => {
+      const decision = withOutbox(withExpiry(pruned(decide(snapshot), keep), key, snapshot.head), {
+        ...{ owner: key.owner, snapshot, hasWebhooks },
+      });
+      const { head, resources = [] } = decision.change ?? {};
+      entries = head?.addressed ? opened(key, head, snapshot.head).filter((write) => !days.isKnown(write)) : [];
+      return decision.change && entries.length > 0
+        ? { ...decision, change: { ...decision.change, resources: [...resources, ...entries] } }
+        : decision;
+    });
+    if (entries.length > 0) days.add(entries);
+    return reply;
+  };
 
   const changeOnRequest: Changing['changeOnRequest'] = async ({ key, reads = {}, method, request, toKept }, decide) => {
     const known = requestOf(method, request);
@@ -72,14 +79,6 @@ export function createChanging({ store, now, keep, hasWebhooks }: ChangingOption
       return 'made' in outcome ? outcome.made : outcome.kept;
     },
   };
-}
-
-function withEntries<T>(decision: Decision<T>, key: ThreadKey, { head }: Snapshot): Decision<T> {
-  const { change } = decision;
-  if (change?.head.addressed === undefined) return decision;
-  const entries = opened(key, change.head, head);
-  if (entries.length === 0) return decision;
-  return { ...decision, change: { ...change, resources: [...(change.resources ?? []), ...entries] } };
 }
 
 type Decide<T> = (snapshot: Snapshot) => Decision<T>;

@@ -13,6 +13,8 @@ import { fromJson, fromQuestions, toJson } from '../record/json.ts';
 import {
   entriesOf,
   fromEntry,
+  isAt,
+  keysOf,
   ofDays,
   ofPlace,
   ofRole,
@@ -87,7 +89,7 @@ export function createQuestionCalls({ store, now }: QuestionCallsOptions): Quest
     return { entries: [...found.values()], atLeast };
   };
 
-  const read = async (questionId: string): Promise<Question | 'hidden' | undefined> => {
+  const read = async (questionId: string): Promise<Question | undefined> => {
     const row = await store.getResource(ofPlace(questionId));
     const place = row && readPlace(row.json);
     return place && readQuestion(store, place);
@@ -97,7 +99,7 @@ export function createQuestionCalls({ store, now }: QuestionCallsOptions): Quest
   const checked = async ({ questionId, keys, askedAt }: Found): Promise<Question | undefined> => {
     const question = await read(questionId);
     if (question === undefined && now() - askedAt > youngMs) for (const key of keys) await store.deleteResource(key, 1);
-    return question === 'hidden' ? undefined : question;
+    return question?.isHeld ? undefined : question;
   };
 
   return {
@@ -106,7 +108,7 @@ export function createQuestionCalls({ store, now }: QuestionCallsOptions): Quest
       const place = row && readPlace(row.json);
       if (!place) throw notFound(`question "${questionId}" does not exist`);
       const question = await readQuestion(store, place);
-      return question === undefined || question === 'hidden' ? closedAt(questionId, place) : question;
+      return question ?? closedAt(questionId, place);
     },
 
     listQuestions: async (request) => {
@@ -143,7 +145,7 @@ export function createQuestionCalls({ store, now }: QuestionCallsOptions): Quest
   };
 }
 
-/** What is known of a question that is not open any more, or whose thread a run holds. */
+/** What is known of a question that is not open any more. */
 const closedAt = (questionId: string, { owner, threadId, id, to }: QuestionPlace): Question => ({
   ...{ questionId, owner, threadId, interruptId: id, to, isClosed: true },
   ...{ runId: '', agent: '', node: '', notOwner: true, quorum: 1, answeredBy: [], askedAt: 0, valueJson: toJson(null) },
@@ -176,22 +178,20 @@ const bytesOf = ({ valueJson, defaultJson }: Question): number =>
   valueJson.byteLength + (defaultJson?.byteLength ?? 0) + otherBytes;
 const otherBytes = 1024;
 
-/** The question at a place: `hidden` while a run holds its thread, `undefined` when its thread does not ask it any more. */
-async function readQuestion(store: ThreadReads, place: QuestionPlace): Promise<Question | 'hidden' | undefined> {
+/** The question at a place; `undefined` when its thread does not ask it any more. */
+async function readQuestion(store: ThreadReads, place: QuestionPlace): Promise<Question | undefined> {
   const head = await store.getHead(place);
-  const addressed = head?.deleting === false ? head.addressed?.find(isOf(place)) : undefined;
+  const addressed = head?.deleting === false ? head.addressed?.find(isAt(place)) : undefined;
   if (!head || !addressed) return undefined;
-  if (!isAnswerable(head, place.id)) return head.activeRun === undefined ? undefined : 'hidden';
-  const asking = await store.getRun(place.owner, head.interruptedRun ?? '');
+  const isHeld = head.activeRun !== undefined;
+  if (!isHeld && !isAnswerable(head, place.id)) return undefined;
+  // A run that has begun with an answer stands in the place of the one that asked, whose id begins that of the question.
+  const asking = await store.getRun(place.owner, head.interruptedRun ?? place.id.slice(0, place.id.indexOf('/')));
   const shown = fromQuestions(asking?.end?.interruptsJson).find(({ id }) => id === place.id);
-  return asking && shown && toQuestion(place, { head, addressed, asking, shown });
+  const question = asking && shown && toQuestion(place, { head, addressed, asking, shown });
+  if (!isHeld) return question;
+  return { ...(question ?? closedAt(questionIdOf(place, addressed), place)), isHeld };
 }
-
-/** Whether a question of a thread is the one whose place this is. */
-const isOf =
-  (place: QuestionPlace) =>
-  (question: AddressedQuestion): boolean =>
-    question.id === place.id && questionIdOf(place, question) === fromEntry(place.entry).questionId;
 
 interface Asked {
   readonly head: Head;
@@ -238,10 +238,9 @@ export async function sweepQuestions(
     if (row?.version !== version) continue;
     const place = readPlace(row.json);
     const head = place && (await store.getHead(place));
-    const question = place && head?.deleting === false ? head.addressed?.find(isOf(place)) : undefined;
+    const question = place && head?.deleting === false ? head.addressed?.find(isAt(place)) : undefined;
     if (!place || !head || !question) {
-      for (const role of place?.to ?? [])
-        await store.deleteResource({ ...ofRole(role, place?.day ?? ''), id: place?.entry ?? '' }, 1);
+      for (const entry of place ? keysOf(place) : []) await store.deleteResource(entry, 1);
       await store.deleteResource(key, version);
       continue;
     }

@@ -3,6 +3,7 @@ import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import type { RestoreThreadRequest } from '@agent-workflow/protos/threads';
 import type { Changing } from './changing.ts';
 import { keyOf, liveHead } from './found.ts';
+import type { QuestionBound } from './question-bound.ts';
 import type { References } from '../files/references.ts';
 import type { Change } from '../ports/changes.ts';
 import type { ThreadHistory } from '../ports/history.ts';
@@ -24,6 +25,7 @@ interface RestoreParts {
   readonly store: ThreadReads & ThreadHistory;
   readonly changing: Changing;
   readonly references: References;
+  readonly questionBound: QuestionBound;
   readonly now: () => number;
 }
 
@@ -32,7 +34,7 @@ export const readsTried = 3;
 
 /** Brings the thread back to a checkpoint, once for all calls of one request. @returns its head after that. */
 export async function restoreThread(
-  { store, changing, references, now }: RestoreParts,
+  { store, changing, references, questionBound, now }: RestoreParts,
   request: RestoreThreadRequest,
 ): Promise<Head> {
   const key = keyOf(request);
@@ -41,6 +43,7 @@ export async function restoreThread(
     const isFree = head.activeRun === undefined;
     const { checkpointId } = request;
     const change = isFree ? await restoringChange(store, { key, head, checkpointId, now: now() }) : undefined;
+    await questionBound.refuseOpening(key.owner, change?.head);
     const outcome = await references.withStep(key, change?.messages ?? [], () =>
       changing.changeOnRequest({ key, method: 'restoreThread', request, toKept }, (snapshot) => {
         const now = writableHead(snapshot, key.threadId);

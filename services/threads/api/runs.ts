@@ -7,6 +7,7 @@ import type {
   RunCalls,
   State,
   Run,
+  RunEnd,
   RunReadCalls,
   AcceptRunReply,
   AcceptRunRequest,
@@ -18,11 +19,13 @@ import { gatherUndos } from '../history/overlay.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
+import { idsOfAddressed, unheardOf } from '../record/addressed.ts';
 import { agentOf } from '../record/head.ts';
 import { decidePassDeadline, questionsWithDeadline } from '../runs/deadline.ts';
 import { runOfDeadline } from '../runs/late-answer.ts';
 import type { Reads } from '../ports/changes.ts';
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { defaultAgent } from '@agent-workflow/kit/agents';
+import { invalid, isServiceError } from '@agent-workflow/kit/errors';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import { closed, decideAnswer, repeatedAnswer } from '../runs/answer-question.ts';
 import { decideAccept, refuseLate, takesPlace, undoesActive, type StartingPoint } from '../runs/accept.ts';
@@ -44,6 +47,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import { fromJson } from '../record/json.ts';
 import { getCheckpoint } from '../history/checkpoints.ts';
 import type { Changing } from './changing.ts';
+import type { QuestionBound } from './question-bound.ts';
 import { withInputFields } from './input-fields.ts';
 import { readsTried, restoringChange } from './restore-thread.ts';
 import { idsOf, keyOf, knownRun, liveHead } from './found.ts';
@@ -62,6 +66,13 @@ export interface ClockAhead {
   readonly aheadMs: number;
 }
 
+/** A role to which a run has addressed a question, and which nobody can have. */
+export interface Unheard {
+  readonly role: string;
+  readonly agent: string;
+  readonly runId: string;
+}
+
 interface RunCallsOptions {
   readonly store: ThreadReads & ThreadLists & ThreadHistory;
   readonly states: StateReader;
@@ -70,9 +81,12 @@ interface RunCallsOptions {
   readonly references: References;
   readonly routings: Routings;
   readonly declared: DeclaredFields;
+  readonly questionBound: QuestionBound;
   readonly now: () => number;
   /** Called with each commit whose times are ahead. */
   readonly onClockAhead: (ahead: ClockAhead) => void;
+  /** Called with each question to a role that nobody can have. */
+  readonly onUnheard: (unheard: Unheard) => void;
 }
 
 const noRoutings: RoutingsByAgent = new Map();
@@ -100,7 +114,19 @@ const mostReads = 5;
 const fewMessages = 1000;
 
 export function createRunCalls(options: RunCallsOptions): RunCalls {
-  const { store, states, texts, changing, references, routings, declared, now, onClockAhead } = options;
+  const {
+    store,
+    states,
+    texts,
+    changing,
+    references,
+    routings,
+    declared,
+    questionBound,
+    now,
+    onClockAhead,
+    onUnheard,
+  } = options;
   const { changeOnRequest, replyOnRequest } = changing;
 
   /** What a decision lacked that has thrown this error; `undefined` for any other error. */
@@ -159,6 +185,18 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       return { reply: undefined };
     });
 
+  /** @throws Invalid when the run would end with more questions to others than its owner may have. */
+  const refuseManyQuestions = async (key: ThreadKey, runId: string, end: RunEnd | undefined): Promise<void> => {
+    const asked = end?.status === 'interrupted' ? idsOfAddressed(end) : [];
+    const head = asked.length > 0 ? await store.getHead(key) : undefined;
+    const more = asked.filter((id) => head?.addressed?.every((known) => known.id !== id) ?? true).length;
+    const run = head && end && more > 0 ? await store.getRun(key.owner, runId) : undefined;
+    const agent = (head && agentOf(head)) ?? defaultAgent;
+    for (const role of run && end ? unheardOf(end, run) : []) onUnheard({ role, agent, runId });
+    const why = head && (await questionBound.refusal(key.owner, agent, more));
+    if (why !== undefined) throw invalid(['interrupts'], why);
+  };
+
   const accept = async (request: AcceptRunRequest, start?: StartingPoint): Promise<AcceptRunReply> => {
     const key = keyOf(request);
     // The store gathers anew at each attempt: what an earlier attempt gathered is void.
@@ -204,11 +242,12 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const [restoring] = await Promise.allSettled([
         head.activeRun === undefined ? restoringChange(store, { key, head, checkpointId, now: now() }) : undefined,
       ]);
-      const messages = restoring.status === 'fulfilled' ? restoring.value?.messages : undefined;
+      const restored = restoring.status === 'fulfilled' ? restoring.value : undefined;
+      await questionBound.refuseOpening(key.owner, restored?.head);
       const start = { checkpointId, version: head.version, restoring };
       try {
         const given = await withInputFields(store, key, request, checkpointId);
-        return await references.withStep(key, messages ?? [], () => accept(given, start));
+        return await references.withStep(key, restored?.messages ?? [], () => accept(given, start));
       } catch (error) {
         if (read === readsTried || !isVersionConflict(error)) throw error;
       }
@@ -290,6 +329,7 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       };
       const key = keyOf(request);
       if (reads.messages.length > fewMessages) await refusePastStep(key, request);
+      await refuseManyQuestions(key, request.runId, end);
       // Only the end of a run gives the thread to another, and only a sleep ends early when its revision is retired.
       const isRouted = end !== undefined || request.wakeAt !== undefined;
       const messages = fused ? [...request.messages, ...fused.messages] : request.messages;

@@ -49,17 +49,22 @@ interface ForkOptions {
   readonly now: () => number;
   /** How many bytes of messages a fork holds at most. */
   readonly maxBytes?: number;
+  /** Refuses a fork that would open more questions to others than its owner may have. */
+  readonly refuseOpening?: (owner: string, head: Head) => Promise<void>;
 }
 
 /** Forks threads; two requests for the same fork at once are one here. */
-export function createForks(store: ForkStore, { now, maxBytes = sizes.forkedMessages }: ForkOptions): Forks {
+export function createForks(
+  store: ForkStore,
+  { now, maxBytes = sizes.forkedMessages, refuseOpening = nothingRefused }: ForkOptions,
+): Forks {
   const making = new Map<string, Promise<Head | undefined>>();
   const makeShared = async (request: ForkThreadRequest): Promise<Head | undefined> => {
     const { owner, newThreadId, threadId, checkpointId, threadName } = request;
     const name = JSON.stringify([owner, newThreadId, threadId, checkpointId, threadName]);
     const known = making.get(name);
     if (known) return known;
-    const made = makeFork(store, request, { now, maxBytes }).finally(() => making.delete(name));
+    const made = makeFork(store, request, { now, maxBytes, refuseOpening }).finally(() => making.delete(name));
     making.set(name, made);
     return made;
   };
@@ -76,6 +81,8 @@ export function createForks(store: ForkStore, { now, maxBytes = sizes.forkedMess
     },
   };
 }
+
+const nothingRefused = (): Promise<void> => Promise.resolve();
 
 /** The threads marked deleting without the forks that are being made. */
 export async function withoutFork(
@@ -98,7 +105,7 @@ const isInTheMaking = ({ deleting, epoch, createdAt }: Head, now: number): boole
 async function makeFork(
   store: ForkStore,
   request: ForkThreadRequest,
-  { now, maxBytes }: Required<ForkOptions>,
+  { now, maxBytes, refuseOpening }: Required<ForkOptions>,
 ): Promise<Head | undefined> {
   const { owner } = request;
   const from = { owner, threadId: request.threadId };
@@ -114,7 +121,7 @@ async function makeFork(
   const copy = await beginCopy(store, to, forkHead(request, source, now()), now);
   if (!copy) return undefined;
   try {
-    return await copyThread(store, { from, version, source, copy, maxBytes });
+    return await copyThread(store, { from, version, source, copy, maxBytes, refuseOpening });
   } catch (error) {
     await discard(store, to, copy.head());
     throw error;
@@ -220,11 +227,12 @@ interface Copying {
   readonly source: Head;
   readonly copy: Copy;
   readonly maxBytes: number;
+  readonly refuseOpening: Required<ForkOptions>['refuseOpening'];
 }
 
 async function copyThread(
   store: ThreadReads & ThreadHistory,
-  { from, version, source, copy, maxBytes }: Copying,
+  { from, version, source, copy, maxBytes, refuseOpening }: Copying,
 ): Promise<Head> {
   const checkpointId = toCheckpointId(version);
   // Where the log ended at that version: nothing after it is read.
@@ -252,6 +260,7 @@ async function copyThread(
   }
   const mark = withoutApproval(overlay.mark ?? markOf(source));
   const { progress, ...head } = marked(copy.head(), mark);
+  await refuseOpening(from.owner, head);
   const at = head.createdAt;
   const checkpoint = {
     source: 'fork' as const,

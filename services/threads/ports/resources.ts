@@ -30,6 +30,8 @@ export interface ResourceWrite extends Omit<ResourceRow, 'createdAt' | 'updatedA
   readonly attempt: string;
   /** Makes the object with this version; version 1 does so in any case. */
   readonly isNew?: boolean | undefined;
+  /** The object has this version alone, and all that make it write the same: a store needs no condition. */
+  readonly isFinal?: true;
 }
 
 /** A page of due objects begins after this one, in order of due time, owner and id. */

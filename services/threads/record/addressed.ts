@@ -67,6 +67,20 @@ export function addressedBy(
   return { addressed: found };
 }
 
+/** The ids of the questions to others that a run ends with. */
+export const idsOfAddressed = ({ interruptsJson }: RunEnd): readonly string[] =>
+  interruptsJson?.includes('"to":') === true
+    ? fromQuestions(interruptsJson).flatMap((question) => ((question as Shown).to === undefined ? [] : [question.id]))
+    : none;
+
+/** The roles to which a run that ends has addressed questions, and which nobody can have by the rules with which it was started. */
+export function unheardOf({ interruptsJson }: RunEnd, { options }: Pick<RunRecord, 'options'>): readonly string[] {
+  const { addressees } = fromJson(options) as { readonly addressees?: readonly string[] };
+  if (!addressees) return none;
+  const to = fromQuestions(interruptsJson).flatMap((question) => (question as Shown).to ?? []);
+  return [...new Set(to)].filter((role): role is string => typeof role === 'string' && !addressees.includes(role));
+}
+
 /** What the end of a run shows of such a question. */
 interface Shown {
   readonly to?: unknown;
@@ -123,7 +137,7 @@ const dropped = (key: ThreadKey, question: AddressedQuestion): ServiceError =>
   refusal('Conflict', key, question, 'this would drop it');
 
 const answered = (key: ThreadKey, question: AddressedQuestion): ServiceError =>
-  refusal('PermissionDenied', key, question, 'this caller does not answer it');
+  refusal('PermissionDenied', key, question, 'this caller does not answer it here: who may answers it by its id');
 
 function refusal(
   code: 'Conflict' | 'PermissionDenied',

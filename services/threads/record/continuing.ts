@@ -6,6 +6,10 @@ export type Continuing = Pick<RunRecord, 'answers' | 'hasNewInput'> & {
   readonly resume?: RunRecord['resume'] | undefined;
 };
 
+/** Whether the thread waits for its caller: for answers, or for results of tools. */
+export const waitsForCaller = ({ openInterrupts, openCalls }: Head): boolean =>
+  openInterrupts.length > 0 || openCalls.length > 0;
+
 /** Whether the run begins at the start of the graph, and not where the thread stands. */
 export function startsAnew(head: Head, { answers, hasNewInput, resume }: Continuing): boolean {
   if (!hasNewInput || resume !== undefined) return false;

@@ -12,6 +12,9 @@ import { fromJson, toJson } from './json.ts';
 // - owner `id:QUESTION`: where the question is. It is swept after a day, and stays while the question is open.
 // - owner `role:DAY:ROLE`: the questions of one role that were asked on one day. A day bounds the deleted rows that a list passes in Cassandra.
 // - owner `days:ROLE`: the days of a role.
+// - owner `of:HASH`: the questions of one owner and agent, which are bounded.
+//
+// All but the first never change: a store writes them without a condition, and nobody waits for another at a row of everybody's.
 //
 // The role `:all` stands for every question: roles that nobody has are found there, too. No role has this name.
 
@@ -48,7 +51,12 @@ export const ofRole = (role: string, day: string): Pick<ResourceKey, 'kind' | 'o
   kind,
   owner: `role:${day}:${role}`,
 });
-export const ofDays = (role: string): Pick<ResourceKey, 'kind' | 'owner'> => ({ kind, owner: `days:${role}` });
+export const daysPrefix = 'days:';
+export const ofDays = (role: string): Pick<ResourceKey, 'kind' | 'owner'> => ({ kind, owner: `${daysPrefix}${role}` });
+export const ofOwner = (owner: string, agent: string): Pick<ResourceKey, 'kind' | 'owner'> => ({
+  kind,
+  owner: `of:${idFrom(JSON.stringify([owner, agent]), 'owner and agent of questions')}`,
+});
 
 /** The day of a time, as `2026-11-30`. */
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
@@ -96,21 +104,30 @@ export function readPlace(json: Uint8Array): QuestionPlace | undefined {
   }
 }
 
+/** Whether a question of a thread is the one whose place this is. */
+export const isAt =
+  (place: QuestionPlace) =>
+  (question: AddressedQuestion): boolean =>
+    question.id === place.id && questionIdOf(place, question) === fromEntry(place.entry).questionId;
+
+/** The entries of the question at a place. */
+export const keysOf = ({ owner, entry: id, day, to }: QuestionPlace): readonly ResourceKey[] => [
+  { ...ofOwner(owner, fromEntry(id).agent), id },
+  ...to.map((role) => ({ ...ofRole(role, day), id })),
+];
+
 /** The writes by which a question is found. Made again they change nothing. */
 export function entriesOf(key: ThreadKey, head: Head, question: AddressedQuestion): readonly ResourceWrite[] {
   const place = placeOf(key, head, question);
-  const { entry, day, to } = place;
   const at = question.askedAt;
-  const write = (
-    of: Omit<ResourceWrite, 'version' | 'at' | 'attempt' | 'json'>,
-    value: object = {},
-  ): ResourceWrite => ({
+  const write = (of: ResourceKey, value: object): ResourceWrite => ({
     ...{ ...of, version: 1, at, json: toJson(value) },
     attempt: idFrom(JSON.stringify([of.owner, of.id]), 'question entry'),
   });
+  const days = place.to.map((role) => ({ ...ofDays(role), id: place.day }));
   return [
-    write({ ...ofPlace(fromEntry(entry).questionId), dueAt: at + sweptAfterMs }, place),
-    ...to.flatMap((role) => [write({ ...ofDays(role), id: day }), write({ ...ofRole(role, day), id: entry })]),
+    { ...write(ofPlace(fromEntry(place.entry).questionId), place), dueAt: at + sweptAfterMs },
+    ...[...days, ...keysOf(place)].map((of) => ({ ...write(of, {}), isFinal: true as const })),
   ];
 }
 

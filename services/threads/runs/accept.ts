@@ -12,7 +12,8 @@ import type { Undone } from '../history/overlay.ts';
 import { agentOf, newHead } from '../record/head.ts';
 import { withTitle } from '../record/title.ts';
 import { refuseDropping, refusalOfRun, refuseQuorum, settling } from '../record/addressed.ts';
-import { matchesInterrupts, namesQuestion } from '../record/continuing.ts';
+import { refusalToDrop } from '../record/kept-questions.ts';
+import { waitsForCaller, matchesInterrupts, namesQuestion } from '../record/continuing.ts';
 import { answeredBy, claim, goneNode, waitsAtGone } from './claim.ts';
 import { endRun, withoutRun } from './commit.ts';
 import { versionConflict } from '../state/write.ts';
@@ -237,9 +238,14 @@ function refuseOthers(
   run: RunRecord,
   settled: readonly string[] | undefined,
 ): RunRecord {
-  if (head.addressed === undefined) return run;
   const { answers, hasNewInput, resume, mayAnswer = [] } = request;
   const continuing = { answers, hasNewInput, ...(resume && { resume: resume.keys }) };
+  const kept =
+    head.activeRun === undefined && waitsForCaller(head)
+      ? refusalToDrop(request, head, { ...continuing, options: run.options })
+      : undefined;
+  if (kept) throw kept;
+  if (head.addressed === undefined) return run;
   const allowed = settled ?? mayAnswer;
   const refusal = refusalOfRun(request, head, continuing, allowed);
   if (refusal) throw refusal;

@@ -30,7 +30,8 @@ import {
 import { agentOf } from '../record/head.ts';
 import { isAnsweredByOthers } from '../record/answered-by-others.ts';
 import { refusalOfRun, settledIn } from '../record/addressed.ts';
-import { matchesInterrupts, startsAnew, unanswered, type Continuing } from '../record/continuing.ts';
+import { refusalToDrop } from '../record/kept-questions.ts';
+import { waitsForCaller, matchesInterrupts, startsAnew, unanswered, type Continuing } from '../record/continuing.ts';
 import { withKeptTools } from './kept-tools.ts';
 import type { Resumed } from './resumed.ts';
 import { atFailed, goesOn, goingOn, leftBehind, leftByEnd, pointOfRetry, refusalAtFailed } from './retry.ts';
@@ -101,7 +102,9 @@ export function decideClaim(
   if (gone !== undefined) return failed({ code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
   const atPoint = refusalAtFailed(head, settled, request.nodes);
   if (atPoint) return failed(atPoint);
-  const others = head.addressed && refusalOfRun(request, head, settled, settledIn(run));
+  const others =
+    (head.addressed && refusalOfRun(request, head, settled, settledIn(run))) ??
+    (waitsForCaller(head) ? refusalToDrop(request, head, { ...settled, options: run.options }) : undefined);
   if (others) return failed({ code: 'Conflict', message: others.message });
   const entering = {
     input,

@@ -26,7 +26,7 @@ import { endedRetry, leftByCommit, leftByEnd, leftByStop } from './retry.ts';
 import { leaving, placeMessages, rejoins } from '../record/place.ts';
 import { withoutShownDeadlines } from '../record/json.ts';
 import { isOpen } from '@agent-workflow/protos/lists';
-import { addressedBy, openAddressed, withoutQuestions } from '../record/addressed.ts';
+import { addressedBy, openAddressed, questionIdOf, withoutQuestions } from '../record/addressed.ts';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
 interface Fence {
@@ -266,8 +266,12 @@ export function decideEnd(
   if (!head || head.deleting || !run) throw notFound(`run "${request.runId}" does not exist`);
   if (!isOpen(run.status)) {
     const reply = { status: run.status, endedNow: false };
+    if (request.keepsQuestions === true) return { reply };
     const isWaiting = head.interruptedRun === run.runId && head.activeRun === undefined;
-    if (isWaiting && openAddressed(head).length > 0) return { change: dropQuestions(head, run, now), reply };
+    const key = { owner: request.owner, threadId: run.threadId };
+    const dropped = isWaiting ? openAddressed(head).map((question) => questionIdOf(key, question)) : [];
+    if (dropped.length > 0)
+      return { change: dropQuestions(head, run, now), reply: { ...reply, droppedQuestions: dropped } };
     return run.status === 'interrupted' && run.wakeAt !== undefined
       ? { change: dropDeadlines(head, run), reply }
       : { reply };

@@ -1,5 +1,7 @@
+import { addressedOf, type Addressed } from '@agent-workflow/protos/addressed';
+
 /** A question as a run has it. */
-export interface Question {
+export interface Question extends Addressed {
   readonly id: string;
   readonly node: string;
   readonly value: unknown;
@@ -15,8 +17,11 @@ const isObject = (value: unknown): value is Fields =>
 /** The names under which authors put the text of a question. */
 const textNames = ['message', 'question', 'prompt'];
 
-/** A question as AG-UI has it; `undefined` for a stop before or after a node, which asks nothing. The whole value stands in its metadata. */
-export function toInterrupt({ id, node, value, deadline }: Question): object | undefined {
+/**
+ * A question as AG-UI has it; `undefined` for a stop before or after a node, which asks nothing. The whole value stands in its metadata. One that its owner may
+ * not answer has no form: others are asked.
+ */
+export function toInterrupt({ id, node, value, deadline, ...asked }: Question): object | undefined {
   const own: Fields = isObject(value) ? value : {};
   if ('breakpoint' in own && 'nodes' in own) return undefined;
   const text =
@@ -25,8 +30,8 @@ export function toInterrupt({ id, node, value, deadline }: Question): object | u
   return {
     ...{ id, reason: typeof reason === 'string' ? reason : 'input_required' },
     ...(text !== undefined && { message: text }),
-    ...(isObject(schema) && { responseSchema: schema }),
+    ...(isObject(schema) && asked.not_owner !== true && { responseSchema: schema }),
     ...(deadline !== undefined && { expiresAt: deadline }),
-    metadata: { node, value },
+    metadata: { node, value, ...addressedOf(asked) },
   };
 }

@@ -259,8 +259,10 @@ const stop = endpoint({
     const newest = await newestRun(request, services);
     // For another agent than that of the path the caller may not be authorized.
     if (newest?.agent !== params.agent) throw notFound(`thread "${input.threadId}" has no such run of this agent`);
-    const { stoppedNow } = await services.execution.stopRun({ owner, runId: newest.runId, ...idempotency }, call());
-    return JSON.stringify({ stopped: stoppedNow });
+    const stop = { owner, runId: newest.runId, ...idempotency };
+    const { stoppedNow, droppedQuestions = [] } = await services.execution.stopRun(stop, call());
+    const dropped = droppedQuestions.length > 0 && { droppedQuestions };
+    return JSON.stringify({ stopped: stoppedNow || dropped !== false, ...dropped });
   },
 });
 

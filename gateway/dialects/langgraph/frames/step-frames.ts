@@ -1,3 +1,4 @@
+import { addressedOf } from '@agent-workflow/protos/addressed';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type { StepTasks } from '@agent-workflow/protos/step-tasks';
@@ -193,7 +194,10 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
 
     /** The end of a run that asks, or that stops before or after a node: that has no questions, and its values have been sent. */
     asked: (interrupts: readonly Asked[], change: StepChange, values: GrowingValues | undefined): Frame[] => {
-      const shown = interrupts.map(({ id, value }) => ({ id, value, response_schema: schemaOf(value) }));
+      const shown = interrupts.map(({ id, value, ...asked }) => ({
+        ...{ id, value, response_schema: schemaOf(value) },
+        ...addressedOf(asked),
+      }));
       const json = JSON.stringify(shown);
       const nodes = [...new Set(interrupts.map(({ node }) => node))];
       return [

@@ -1,12 +1,14 @@
+import { addressedOf, type Addressed } from '@agent-workflow/protos/addressed';
+
 /** A question as the record has it. */
-interface Question {
+interface Question extends Addressed {
   readonly id: string;
   readonly node: string;
   readonly value: unknown;
 }
 
-/** A question as LangGraph's clients read it. */
-export interface Interrupt {
+/** A question as LangGraph's clients read it, with what says that others are asked. */
+export interface Interrupt extends Addressed {
   readonly id: string;
   readonly value: unknown;
 }
@@ -22,7 +24,7 @@ export const endQuestions = (json: string | undefined): readonly Question[] | un
 const isStop = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'breakpoint' in value && 'nodes' in value;
 
-export const toInterrupt = ({ id, value }: Question): Interrupt => ({ id, value });
+export const toInterrupt = ({ id, value, ...asked }: Question): Interrupt => ({ id, value, ...addressedOf(asked) });
 
 /** Values, an object, with the JSON of the questions that are asked. */
 export const withInterrupts = (values: string, json: string): string =>

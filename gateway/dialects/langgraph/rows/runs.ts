@@ -309,12 +309,11 @@ const cancelRun = row({
     refuseRollback(input.action);
     const { run_id: runId, thread_id: threadId } = params;
     const run = await undefinedIfNotFound(runOf(request, services));
-    if (run) await services.execution.stopRun({ owner, runId, ...idempotency }, call());
-    else {
-      await cancelLater(request, services);
-    }
+    const stopped = run && (await services.execution.stopRun({ owner, runId, ...idempotency }, call()));
+    if (!stopped) await cancelLater(request, services);
     request.addReplyHeaders(joinable(threadId, runId));
-    return '{}';
+    const dropped = stopped?.droppedQuestions ?? [];
+    return JSON.stringify(dropped.length > 0 ? { dropped_questions: dropped } : {});
   },
 });
 

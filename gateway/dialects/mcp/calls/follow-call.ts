@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fromUnknown, ServiceError } from '@agent-workflow/kit/errors';
+import { waitsForText } from '@agent-workflow/protos/addressed';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { RunStream, ThreadStream } from '../../../http/endpoint.ts';
+import { answersHere } from '../../common/questions.ts';
 import { addressesOf } from '../../common/file-addresses.ts';
 import { framed } from '../../common/framed.ts';
 import type { Services } from '../../common/services.ts';
@@ -146,8 +148,12 @@ function createMessages(
     step.next = async () => (await answerCall({ runId, threadId }, answers, call, { request }, services)).runId;
   };
 
+  const isHere = (one: Question): boolean => answersHere(services.access, request, { ...one, agent: call.asked.agent });
+
   const question = (questions: readonly Question[]): readonly Fields[] => {
-    const requests = toInputRequests(questions);
+    const requests = toInputRequests(questions.filter(isHere));
+    if (questions.length > 0 && requests.size === 0)
+      return [toReply(id, { result: toolError(ofOthers(questions, runId)) })];
     if (!call.isWhole) return [toReply(id, { result: toolError('the arguments are too large for a call that asks') })];
     const answers = answersIn(requests, replies);
     if (Object.keys(answers).length > 0) {
@@ -179,6 +185,13 @@ function createMessages(
 }
 
 const needed = (names: readonly string[]): Fields => Object.fromEntries(names.map((name) => [name, {}]));
+
+/** What a client reads whose caller may not answer. */
+const ofOthers = (questions: readonly Question[], runId: string): string => {
+  const whom = waitsForText([...new Set(questions.flatMap(({ to = [] }) => to))]);
+  const values = JSON.stringify(questions.map(({ value }) => value));
+  return `the agent has asked others, and goes on when they have answered: run "${runId}" ${whom}: ${values}`;
+};
 
 /** What a client reads that takes no questions: a model may answer in the thread. */
 const unasked = (requests: ReturnType<typeof toInputRequests>): string =>

@@ -1,8 +1,9 @@
+import type { Addressed } from '@agent-workflow/protos/addressed';
 import type { Client, Askable } from '../wire/client.ts';
 import { fieldsOf, isObject, textIn, type Fields } from '../wire/fields.ts';
 
 /** A question as a run has it. */
-export interface Question {
+export interface Question extends Addressed {
   readonly id: string;
   readonly node: string;
   readonly value: unknown;

@@ -5,6 +5,7 @@ import type { Run } from '@agent-workflow/protos/threads';
 import type { ThreadStream } from '../../../http/endpoint.ts';
 import { messageKeyed } from '../../../idempotency/index.ts';
 import { addressesOf } from '../../common/file-addresses.ts';
+import { answersHere } from '../../common/questions.ts';
 import { hasLostQuestion } from '../../common/lost-question.ts';
 import type { Services } from '../../common/services.ts';
 import { askedOfTool, digestOf, type Asked } from '../calls/asked.ts';
@@ -12,7 +13,14 @@ import { followCall } from '../calls/follow-call.ts';
 import { keptCall, keptOf } from '../calls/kept-call.ts';
 import { shownResult, toolError, toOutcome } from '../calls/outcome.ts';
 import { runEndOf } from '../calls/run-end.ts';
-import { answersIn, inputRequired, questionsIn, toInputRequests, undeclared } from '../calls/questions.ts';
+import {
+  answersIn,
+  inputRequired,
+  questionsIn,
+  toInputRequests,
+  undeclared,
+  type Question,
+} from '../calls/questions.ts';
 import { stopOnLeave } from '../calls/stop-on-leave.ts';
 import { answerCall, startCall, type Starting } from '../calls/start-call.ts';
 import { findOffer, offersOf } from '../offers/offers.ts';
@@ -69,7 +77,9 @@ async function callAsTask(
   services: Services,
 ): Promise<Fields> {
   const { client, params } = given;
-  const { owner, call } = given.request;
+  const { owner, roles, call } = given.request;
+  const isHere = (one: Question): boolean =>
+    answersHere(services.access, { owner, roles }, { ...one, agent: asked.agent });
   const starting = { request: await startingOf(asked, given, services), awaitEndMs: soonMs };
   const state = params['requestState'];
   let started: Pick<StartReply, 'runId' | 'threadId' | 'end'>;
@@ -80,7 +90,8 @@ async function callAsTask(
     const requests = toInputRequests(questionsIn(run.end?.interruptsJson));
     const answers = takesReplies ? answersIn(requests, fieldsOf(params['inputResponses'])) : {};
     const isAnswered = Object.keys(answers).length > 0;
-    if (requests.size > 0 && !isAnswered) return inputRequired(requests, run.runId);
+    const own = new Map([...requests].filter(([one]) => isHere(one)));
+    if (own.size > 0 && !isAnswered) return inputRequired(own, run.runId);
     started = isAnswered
       ? await answerCall(run, answers, keptOf(asked, client), starting, services)
       : { runId: run.runId, threadId: run.threadId };
@@ -90,8 +101,9 @@ async function callAsTask(
   if (state === undefined) await given.request.markAccepted();
   const { runId, threadId, end } = started;
   const read = end && runEndOf(end);
-  if (read?.kind === 'asks' && inputFirst) {
-    const requests = toInputRequests(read.questions);
+  const own = read?.kind === 'asks' ? read.questions.filter(isHere) : [];
+  if (own.length > 0 && inputFirst) {
+    const requests = toInputRequests(own);
     const missing = undeclared(requests, client);
     if (missing.length > 0) throw missingCapability(Object.fromEntries(missing.map((need) => [need, {}])));
     return inputRequired(requests, runId);
@@ -100,7 +112,7 @@ async function callAsTask(
     const outcome = toOutcome(read, { asked, runId, threadId, addressOf: addressesOf(given.request, services) });
     if ('result' in outcome) return outcome.result;
   }
-  return { resultType: 'task', ...(await toTask({ owner, taskId: runId, call }, services)).task };
+  return { resultType: 'task', ...(await toTask({ owner, roles, taskId: runId, call }, services)).task };
 }
 
 /** The request for a run that is stopped where its client leaves before the reply: without a key it would not learn the id of its task. */

@@ -1,8 +1,10 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { isOpen } from '@agent-workflow/protos/lists';
+import { waitsForText } from '@agent-workflow/protos/addressed';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { addressesOf } from '../../common/file-addresses.ts';
+import { answersHere } from '../../common/questions.ts';
 import { withoutLostQuestion } from '../../common/lost-question.ts';
 import { runChain } from '../../common/run-chain.ts';
 import { endOfRun } from '../../common/run-end.ts';
@@ -14,7 +16,7 @@ import { runEndOf } from '../calls/run-end.ts';
 import type { Fields } from '../wire/fields.ts';
 import { invalidParams } from '../wire/rpc-error.ts';
 
-interface Key extends Pick<EndpointRequest, 'owner' | 'call'> {
+interface Key extends Pick<EndpointRequest, 'owner' | 'roles' | 'call'> {
   /** The first run of the chain. */
   readonly taskId: string;
 }
@@ -27,6 +29,8 @@ export interface KnownTask {
   readonly last: Run;
   /** What it asks now. */
   readonly requests: ReadonlyMap<Question, InputRequest>;
+  /** Those that the caller may answer. */
+  readonly ownRequests: ReadonlyMap<Question, InputRequest>;
   readonly call: KeptCall;
 }
 
@@ -34,7 +38,7 @@ export interface KnownTask {
 const pollIntervalMs = 500;
 
 /** @throws RpcError for what is no task of the caller */
-export async function toTask({ owner, taskId, call }: Key, services: Services): Promise<KnownTask> {
+export async function toTask({ owner, roles, taskId, call }: Key, services: Services): Promise<KnownTask> {
   const { threads } = services;
   const chain: Run[] = [];
   try {
@@ -53,15 +57,20 @@ export async function toTask({ owner, taskId, call }: Key, services: Services): 
   // Who waits for remote tools has its result: its task does not change any more.
   const stood = questionsIn(last.end?.interruptsJson).length > 0 ? withoutLostQuestion(last, thread) : last;
   const requests = openRequests(stood, chain);
+  const { agent } = last;
+  const isOwn = (one: Question): boolean => answersHere(services.access, { owner, roles }, { ...one, agent });
+  const ownRequests = new Map([...requests].filter(([one]) => isOwn(one)));
+  const others = [...new Set([...requests.keys()].flatMap((one) => (isOwn(one) ? [] : (one.to ?? []))))];
   const task = {
     taskId,
     createdAt: new Date(first.createdAt).toISOString(),
     lastUpdatedAt: new Date(stood.updatedAt).toISOString(),
     ttlMs: thread.ttlSeconds === undefined ? null : thread.ttlSeconds * 1000,
     pollIntervalMs,
-    status: statusOf(stood, requests),
+    status: requests.size > 0 && ownRequests.size === 0 ? 'working' : statusOf(stood, requests),
+    ...(others.length > 0 && { statusMessage: waitsForText(others) }),
   };
-  return { task, first, last: stood, requests, call: kept };
+  return { task, first, last: stood, requests, ownRequests, call: kept };
 }
 
 /** What the last run asks. The names of the questions before stay theirs. */
@@ -81,11 +90,11 @@ function statusOf({ status }: Run, { size }: ReadonlyMap<Question, InputRequest>
 
 /** A task with what came of it, or what it asks. */
 export async function detailedTask(
-  { task, last, requests, call: kept }: KnownTask,
+  { task, last, ownRequests, call: kept }: KnownTask,
   { owner, call, origin }: Pick<EndpointRequest, 'owner' | 'call' | 'origin'>,
   services: Services,
 ): Promise<Fields> {
-  if (task['status'] === 'input_required') return { ...task, inputRequests: shownRequests(requests) };
+  if (task['status'] === 'input_required') return { ...task, inputRequests: shownRequests(ownRequests) };
   if (task['status'] !== 'completed') return task;
   const { runId, threadId } = last;
   const end = runEndOf(await endOfRun({ owner, call, runId, threadId }, services));

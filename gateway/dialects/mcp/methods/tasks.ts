@@ -14,7 +14,8 @@ async function taskIn(given: McpRequest, services: Services): Promise<KnownTask>
   if (!client.knowsTasks) throw missingCapability({ extensions: { [tasksExtension]: {} } });
   const taskId = textIn(params['taskId']);
   if (taskId === undefined) throw invalidParams('taskId is required');
-  return toTask({ owner: request.owner, taskId, call: request.call }, services);
+  const { owner, roles, call } = request;
+  return toTask({ owner, roles, taskId, call }, services);
 }
 
 export const getTask: Method = async (given, services) => {

@@ -1,3 +1,4 @@
+import { addressedOf, type Addressed } from '@agent-workflow/protos/addressed';
 import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { AddressOf } from '../../common/file-addresses.ts';
 import { linked } from '../messages/linked.ts';
@@ -43,7 +44,7 @@ interface EndData {
   };
 }
 
-interface Question {
+interface Question extends Addressed {
   readonly id: string;
   readonly value?: unknown;
   readonly deadline?: string;
@@ -85,10 +86,10 @@ const callsIn = (messages: readonly Message[], runId: string): FunctionCall[] =>
       ),
   );
 
-const toCall = ({ id, value = null, deadline }: Question, runId: string): FunctionCall => ({
+const toCall = ({ id, value = null, deadline, ...asked }: Question, runId: string): FunctionCall => ({
   id: shownCallId({ runId, callId: id }),
   name: questionName,
-  arguments: JSON.stringify({ question: value, ...(deadline !== undefined && { deadline }) }),
+  arguments: JSON.stringify({ question: value, ...(deadline !== undefined && { deadline }), ...addressedOf(asked) }),
 });
 
 function cutOf(message: Message | undefined): RunResult['cut'] | undefined {

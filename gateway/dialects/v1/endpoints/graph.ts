@@ -25,7 +25,7 @@ import { StopInput, StoppedThread, FixedThread } from '../schemas/runs.ts';
 import { endpoint } from './common/endpoint.ts';
 import { agentOf } from '../../common/named-agent.ts';
 import { resultOfRun } from './run-result.ts';
-import { keeping, streamMs, stopMessage, toReceipt, type Stopping } from './runs.ts';
+import { keeping, streamMs, stoppedText, toReceipt, type Stopping } from './runs.ts';
 import { stopOnDisconnect, startRun, boundedTools, toRemoteTool } from '../../common/start-run.ts';
 import { readState } from './state.ts';
 import { accessOfModes, streamExtras } from './stream-modes.ts';
@@ -209,7 +209,7 @@ export const stopThread = endpoint({
   tag: 'runs',
   summary: 'Stop the run of a thread at once',
   description:
-    'Stops the run of a thread at once, also in the middle of a node. The steps that were committed stay. Without a run under way the reply is `idle`; the questions of a thread that waits for an answer have no deadline from then on.',
+    'Stops the run of a thread at once, also in the middle of a node. The steps that were committed stay. Without a run under way the reply is `idle`; the questions of a thread that waits for an answer have no deadline from then on, and those to others are dropped (`dropped_questions`).',
   example: examples.stopThread,
   method: 'POST',
   path: '/v1/graph/stop',
@@ -224,13 +224,12 @@ export const stopThread = endpoint({
     const stopped = await undefinedIfNotFound(
       execution.stopRun({ owner, runId, ...idempotency, ...keeping(input) }, call()),
     );
-    // The thread was deleted in the meantime, which ended the run; or it waits for an answer.
-    if (!stopped || stopped.status === 'interrupted') return idleText(threadId, input);
-    const { status, stoppedNow, partial } = stopped;
-    const message = stopMessage(stoppedNow, status);
+    // The thread was deleted in the meantime, which ended the run; or it waits for an answer of its owner, and goes on waiting.
+    if (!stopped || (stopped.status === 'interrupted' && !stopped.droppedQuestions?.length))
+      return idleText(threadId, input);
     return JSON.stringify({
-      ...{ success: stoppedNow, thread_id: threadId, run_id: runId, status, message },
-      ...toReceipt(input, partial),
+      ...{ thread_id: threadId, run_id: runId, ...stoppedText(stopped) },
+      ...toReceipt(input, stopped.partial),
     });
   },
 });

@@ -1,5 +1,5 @@
 import { userIdOf } from '@agent-workflow/kit/ids';
-import { isServiceError, notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { conflict, isServiceError, notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { AnswerQuestionReply, Question } from '@agent-workflow/protos/threads';
 import type { Subject } from '../../../http/access.ts';
@@ -105,16 +105,18 @@ export const answerQuestion = endpoint({
     if (input.answer === undefined) throw invalidAt(['body', 'answer'], 'is required', 'missing');
     const answerJson = boundedBytes(input.answer, ['body', 'answer'], sizes.resume);
     const question = await undefinedIfNotFound(threads.getQuestion({ questionId }, call()));
-    const isOpen = question !== undefined && mayAnswer(access, request, question);
-    if (!question || !(isOpen || question.isClosed)) throw noQuestion(questionId);
-    if (isOpen) await mayTouchAll(request, questionAccess.answer, [question], subjectOf, services);
+    const isTheirs = question !== undefined && mayAnswer(access, request, question);
+    if (!question || !(isTheirs || question.isClosed)) throw noQuestion(questionId);
+    const isOpen = isTheirs && !question.isHeld;
+    if (isTheirs) await mayTouchAll(request, questionAccess.answer, [question], subjectOf, services);
     const { owner, threadId, interruptId } = question;
     const about = { owner, threadId, questionId, interruptId, runId: newId('run'), requestId };
     const answer = { ...about, ...answererOf(request), answerJson };
     const given = { ...answer, ...idempotency, ...(!isOpen && { onlyRepeated: true }) };
     const reply = await execution.answerQuestion(given, call()).catch((error: unknown) => {
+      if (isOpen || !isServiceError(error, 'Conflict')) throw error;
       // Who has not answered it learns nothing of a question that is closed.
-      throw !isOpen && isServiceError(error, 'Conflict') ? noQuestion(questionId) : error;
+      throw isTheirs ? conflict(`question "${questionId}" has an answer at work: try again`) : noQuestion(questionId);
     });
     return JSON.stringify(answeredOf(questionId, reply));
   },

@@ -1,6 +1,6 @@
 import { eachOf, groupsOf } from '@agent-workflow/kit/each';
 import { canBeRetried, isServiceError, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
-import type { EndStatus } from '@agent-workflow/protos/lists';
+import type { StopRunReply } from '@agent-workflow/protos/execution';
 import { idText } from '@agent-workflow/protos/message';
 import type { KeptPartial } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
@@ -37,9 +37,15 @@ import { resultOfRun } from './run-result.ts';
 import { startRetry, startRun } from '../../common/start-run.ts';
 import { accessOfModes, streamExtras } from './stream-modes.ts';
 
-/** The `message` of a reply to a stop request. */
-export const stopMessage = (stoppedNow: boolean, status: EndStatus): string =>
-  stoppedNow ? 'the run was stopped' : `the run had ended before: ${status}`;
+/** What a reply to a stop request says of the run. */
+export function stoppedText({ status, stoppedNow, droppedQuestions = [] }: StopRunReply): object {
+  if (droppedQuestions.length > 0) {
+    const message = 'the run waited for an answer of others: what it asked was dropped';
+    return { success: true, status, message, dropped_questions: droppedQuestions };
+  }
+  const message = stoppedNow ? 'the run was stopped' : `the run had ended before: ${status}`;
+  return { success: stoppedNow, status, message };
+}
 
 export interface Stopping {
   readonly keep_partial?: boolean;
@@ -277,7 +283,7 @@ export const cancelRun = endpoint({
   tag: 'runs',
   summary: 'Stop a run at once',
   description:
-    'Stops a run at once, also in the middle of a node. The steps that were committed stay. For a run that has ended the reply is its status. A `scheduled` run does not start, and is 404 after that.',
+    'Stops a run at once, also in the middle of a node. The steps that were committed stay. For a run that has ended the reply is its status; what it asks others is dropped (`dropped_questions`). A `scheduled` run does not start, and is 404 after that.',
   example: examples.cancelRun,
   method: 'POST',
   path: '/v1/runs/{run_id}/cancel',
@@ -285,13 +291,12 @@ export const cancelRun = endpoint({
   params: RunParams,
   input: CancelInput,
   reply: StoppedRun,
-  handle: async ({ owner, params, input, call, idempotency }, { execution, threads }) => {
+  handle: async ({ owner, keepsQuestions, params, input, call, idempotency }, { execution, threads }) => {
     const runId = params.run_id;
-    const stop = { owner, runId, ...idempotency, ...keeping(input) };
+    const stop = { owner, runId, ...idempotency, ...keeping(input), ...(keepsQuestions && { keepsQuestions }) };
     const stopped = await undefinedIfNotFound(execution.stopRun(stop, call()));
-    const { status, stoppedNow } = stopped ?? (await cancelDelayed({ owner, runId, call }, { threads }));
     return JSON.stringify({
-      ...{ success: stoppedNow, run_id: runId, status, message: stopMessage(stoppedNow, status) },
+      ...{ run_id: runId, ...stoppedText(stopped ?? (await cancelDelayed({ owner, runId, call }, { threads }))) },
       ...toReceipt(input, stopped?.partial),
     });
   },

@@ -281,13 +281,20 @@ export const RunTicket = objectOf('RunTicket', 'A ticket for the stream of one r
 });
 
 const stopped = {
-  success: flag('Whether this request stopped the run; `false` when it had ended before or there was none'),
+  success: flag(
+    'Whether this request stopped the run, or dropped what it asked others; `false` when it had ended before or there was none',
+  ),
   run_id: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'The run; `null` when there was none' }),
   status: words([...runStatuses, 'idle'], {
     description: 'Where the run stands now',
     meanings: { ...runStatusMeanings, idle: 'the thread has no run under way' },
   }),
   message: text('What happened, for people'),
+  dropped_questions: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'The questions to others that nobody answers any more, by `question_id`',
+    }),
+  ),
   partial: Type.Optional(
     flag('With `keep_partial`: whether text was kept; `false` when there was none, or it could not be'),
   ),

@@ -11,6 +11,10 @@ test('what waits for the reader stands first, the others by the day of their las
   const threads = [
     thread('now', 0),
     thread('waits', 30, { status: 'interrupted' }),
+    thread('asked', 31, {
+      status: 'interrupted',
+      interrupts: [{ id: 'i', node: 'n', value: 'Pay?', to: ['manager'] }],
+    }),
     thread('yesterday', 20),
     thread('week', 70),
     thread('old', 400),
@@ -19,6 +23,7 @@ test('what waits for the reader stands first, the others by the day of their las
     groupsOf(threads, noon).map(({ title, threads: held }) => [title, held.map(({ thread_id: id }) => id).join()]),
     [
       ['Waiting for you', 'waits'],
+      ['Waiting for others', 'asked'],
       ['Today', 'now'],
       ['Yesterday', 'yesterday'],
       ['Last seven days', 'week'],

@@ -1,6 +1,6 @@
 import type { Interrupt, Thread } from '@agent-workflow/client';
 import { digest } from '../../ui/json-start.ts';
-import { questionOf } from '../../ui/questions/question.ts';
+import { areForOthers, questionOf } from '../../ui/questions/question.ts';
 
 /** A thread as the list of chats shows it. */
 export type ListedThread = Partial<Thread> &
@@ -17,7 +17,7 @@ interface Group {
 
 const dayMs = 86_400_000;
 
-/** Groups the threads of a list, the newest first: what waits for the reader, then by the day of the last change. */
+/** Groups the threads of a list, the newest first: what waits for the reader, what waits for others, then by the day of the last change. */
 export function groupsOf(threads: readonly ListedThread[], now: number): readonly Group[] {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
   const groups = new Map<string, ListedThread[]>(titles.map((title) => [title, []]));
@@ -25,10 +25,10 @@ export function groupsOf(threads: readonly ListedThread[], now: number): readonl
   return [...groups].flatMap(([title, held]) => (held.length === 0 ? [] : [{ title, threads: held }]));
 }
 
-const titles = ['Waiting for you', 'Today', 'Yesterday', 'Last seven days', 'Earlier'] as const;
+const titles = ['Waiting for you', 'Waiting for others', 'Today', 'Yesterday', 'Last seven days', 'Earlier'] as const;
 
-function titleOf({ status, updated_at: at }: ListedThread, midnight: number): (typeof titles)[number] {
-  if (status === 'interrupted') return 'Waiting for you';
+function titleOf({ status, interrupts = [], updated_at: at }: ListedThread, midnight: number): (typeof titles)[number] {
+  if (status === 'interrupted') return areForOthers(interrupts) ? 'Waiting for others' : 'Waiting for you';
   const time = Date.parse(at ?? '');
   if (time >= midnight) return 'Today';
   if (time >= midnight - dayMs) return 'Yesterday';

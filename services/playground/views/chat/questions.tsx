@@ -1,6 +1,7 @@
 import type { Signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { keepTyped } from '../../session/drafts.ts';
+import { useRefresh } from '../../session/refresh.ts';
 import type { Resume } from '../../ui/questions/answer.ts';
 import type { Choice } from '../../ui/questions/decisions.ts';
 import { QuestionForm } from '../../ui/questions/question-form.tsx';
@@ -19,9 +20,17 @@ interface QuestionsProps {
   readonly answers: Signal<Answers>;
 }
 
-/** The open questions of the nodes, whose answers begin the next run. */
+/** How often a chat is read anew while others are to answer, in milliseconds. */
+const readAgainMs = 3000;
+
+/** The open questions of the nodes, whose answers begin the next run: also that which others begin. */
 export function Questions({ chat, run: { interrupts = [] }, answers }: QuestionsProps) {
   const questions = useMemo(() => interrupts.map(questionOf), [interrupts]);
+  const isForOthers = questions.some(({ to }) => to !== undefined);
+  useRefresh(() => {
+    // What cannot be read now is read the next time.
+    if (isForOthers) void chat.catchUp().catch(() => undefined);
+  }, readAgainMs);
   const start = async (resume: Resume): Promise<void> => {
     await chat.start({ messages: [], resume });
     // Those that were left open are asked again by the run that this begins.

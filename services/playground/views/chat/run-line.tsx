@@ -6,6 +6,7 @@ import { counted, duration, grouped } from '../../ui/format.ts';
 import { Fold } from '../../ui/fold.tsx';
 import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
 import { toneOf } from '../../ui/patterns/status-dot.tsx';
+import { areForOthers } from '../../ui/questions/question.ts';
 import { Plain } from '../../ui/plain.tsx';
 import type { Chat } from './chat.ts';
 import { FailedRun, RunFailure } from './run-failure.tsx';
@@ -97,12 +98,12 @@ const words: Readonly<Record<RunState['status'], string>> = {
   stopped: 'Stopped',
 };
 
-const statusText = ({ status, wakeAt }: RunState, share: Share | undefined): string =>
-  status === 'interrupted' && share && !share.rights.includes('answer')
-    ? `Waits for an answer of ${share.user_id}, or of others`
-    : status === 'sleeping' && wakeAt !== undefined
-      ? `Sleeping until ${timeText(wakeAt)}`
-      : words[status];
+function statusText({ status, wakeAt, interrupts = [] }: RunState, share: Share | undefined): string {
+  if (status === 'interrupted' && areForOthers(interrupts)) return 'Waits for others';
+  if (status === 'interrupted' && share && !share.rights.includes('answer'))
+    return `Waits for an answer of ${share.user_id}, or of others`;
+  return status === 'sleeping' && wakeAt !== undefined ? `Sleeping until ${timeText(wakeAt)}` : words[status];
+}
 
 function connectionText({ runs: { connection } }: Chat): string {
   if (connection.value === 'lost') return 'The connection to the run was cut. Connecting again …';

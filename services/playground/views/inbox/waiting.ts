@@ -1,5 +1,5 @@
 import type { InboxItem, Question as ForeignQuestion } from '@agent-workflow/client';
-import { questionOf, type Question } from '../../ui/questions/question.ts';
+import { areForOthers, questionOf, type Question } from '../../ui/questions/question.ts';
 
 /** What waits for a person: a thread of their own, or a question of another owner's run. */
 export interface Waiting {
@@ -38,8 +38,7 @@ export function toWaiting(item: InboxItem): Waiting {
 }
 
 /** Whether it is for others alone to answer. */
-export const isForOthers = ({ questions }: Waiting): boolean =>
-  questions.length > 0 && questions.every(({ to }) => to !== undefined);
+export const isForOthers = ({ questions }: Waiting): boolean => areForOthers(questions);
 
 /** Reads a question of another owner's run. */
 export function toForeign(item: ForeignQuestion): Waiting {

@@ -38,6 +38,7 @@ const ofKey = 'WHERE owner = ? AND kind = ? AND id = ?';
 const selectRow = `SELECT ${resourceColumns}, attempt FROM resource ${ofKey}`;
 const insertRow = `INSERT INTO resource (owner, kind, id, version, attempt, json, created_at, updated_at, due_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS`;
+const insertFinal = insertRow.replace(' IF NOT EXISTS', '');
 const updateRow = `UPDATE resource SET version = ?, attempt = ?, json = ?, updated_at = ?, due_at = ? ${ofKey} IF version = ?`;
 const deleteRow = `DELETE FROM resource ${ofKey} IF version = ?`;
 const selectRows = `SELECT ${resourceColumns} FROM resource WHERE owner = ? AND kind = ?`;
@@ -77,6 +78,10 @@ export function createResources({ session, now, deadlineMs, aside }: ResourcesOp
   };
 
   const put = async (write: ResourceWrite): Promise<number | undefined> => {
+    if (write.isFinal) {
+      await session.write(finalStatement(write));
+      return write.at;
+    }
     const before = makes(write) ? undefined : await readRow(session, write);
     // Later versions are final: only one that is being written may not be seen yet.
     if (before && before.row.version >= write.version) return timeOf(before, write);
@@ -183,6 +188,9 @@ const fromRow = (row: Row): ResourceRow => ({ ...toResource(row), json: fromBlob
 /** When the write took place, if it is the one that is stored. */
 const timeOf = (stored: Stored | undefined, { version, attempt }: ResourceWrite): number | undefined =>
   stored?.row.version === version && stored.attempt === attempt ? stored.row.updatedAt : undefined;
+
+/** What writes an object that never changes. */
+export const finalStatement = (write: ResourceWrite): Statement => ({ ...statementOf(write), cql: insertFinal });
 
 function statementOf(write: ResourceWrite): Statement {
   const { version, attempt, json, at, dueAt } = write;

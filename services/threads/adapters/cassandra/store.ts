@@ -19,7 +19,7 @@ import type { Plan, SegmentSizes } from './change/plan.ts';
 import { createRecent } from './change/recent.ts';
 import { purge } from './purge.ts';
 import { createReading } from './reads.ts';
-import { createResources } from './resources.ts';
+import { createResources, finalStatement } from './resources.ts';
 import { createAllRuns } from './lists/all-runs.ts';
 import { createOwnRuns } from './lists/own-runs.ts';
 import { createRecency } from './lists/recency.ts';
@@ -102,7 +102,10 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
       const statements = notes.flatMap((note) => note.statements);
       if (statements.length > 0) await session.write(...statements);
       for (const { onWritten } of notes) onWritten?.();
-      for (const write of plan.resources) await resources.putResource(write);
+      const { finals = [], others = [] } = Object.groupBy(plan.resources, (write) =>
+        write.isFinal ? 'finals' : 'others',
+      );
+      await Promise.all([writeAll(finals.map(finalStatement)), ...others.map((write) => resources.putResource(write))]);
     },
     after: async (key, plan) => {
       if (rollOver.isDue(plan.layout) && !plan.head.deleting) aside(() => rollOver.roll(key));

@@ -85,7 +85,8 @@ export function ofShared(
         const { share, thread } = await enterShare(request, shareId, action, services);
         const { owner, threadId } = share;
         const mayAnswer = mayBy(share, request, 'answer', services.access);
-        if (action === 'write' && (row.startsRun ? !mayAnswer : true)) refuseAsking(thread);
+        const keepsQuestions = action === 'write' && !(row.startsRun && mayAnswer);
+        if (keepsQuestions) refuseAsking(thread);
         if (runId !== undefined) await requireRun({ owner, threadId, runId }, request, services);
         // A file that the thread does not name is absent, though its owner has it.
         const { file_id: fileId } = params;
@@ -97,7 +98,7 @@ export function ofShared(
         const { call, roles: _roles, ...rest } = request;
         const asOwner: EndpointRequest = {
           ...rest,
-          ...{ owner, sender: request.owner, shareId },
+          ...{ owner, sender: request.owner, keepsQuestions, shareId },
           params: { ...params, thread_id: threadId, ...(runId !== undefined && { run_id: runId }) },
           input: toInput
             ? toInput(request.input as never, { threadId, sender: principalOf(request.owner), mayAnswer })
@@ -139,7 +140,8 @@ export async function enterShare(
 }
 
 /**
- * A message would drop what the thread waits for, which takes the right to answer; and so would a stop, which is the owner's alone then.
+ * A message would drop what the thread waits for, which takes the right to answer; and so would a stop, which is the owner's alone then. The record
+ * refuses it, too, where the thread has asked meanwhile.
  * @throws Conflict
  */
 function refuseAsking({ waitsFor }: Thread): void {
