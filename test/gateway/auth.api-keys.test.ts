@@ -168,7 +168,7 @@ test('the roles of a key stand where the rules of access seek them', async (t) =
   t.like(seen.user, { user_id: 'ada', groups: ['manager'] });
 });
 
-test('a role that service.json does not name is a warning when a key is made with it', async (t) => {
+test.serial('a role that service.json does not name is a warning when a key is made with it', async (t) => {
   await using workspace = await makeWorkspace('who', { auth: 'jwt', access: { roles: { root: { is: 'admin' } } } });
   const env = { ...workspace.env, ...home };
   await using _ = await openEmbedded('who', env, { auth: 'jwt' });
@@ -188,7 +188,7 @@ test('guesses of keys are limited as those of tokens are', async (t) => {
 });
 
 const withoutRight = [
-  ...['a2aCard', 'a2aDefaultCard', 'healthz', 'lgInfo', 'lgOk', 'lgOpenApi', 'mcpResourceMetadata'],
+  ...['a2aCard', 'a2aDefaultCard', 'getMe', 'healthz', 'lgInfo', 'lgOk', 'lgOpenApi', 'mcpResourceMetadata'],
   ...['mcpResume', 'mcpSend', 'openApi', 'ping', 'readyz', 'receiveEvent'],
 ];
 
@@ -323,7 +323,7 @@ test('what a key has set up starts nothing more when the key is revoked', async 
   t.is(await runsOf(), 1);
 });
 
-test('a run that a key has set up for later does not start when the key is revoked', async (t) => {
+test.serial('a run that a key has set up for later does not start when the key is revoked', async (t) => {
   const { url, make, revoke } = await serveKeys(t);
   const [key, other] = [await make('--user', 'ada', '--scopes', '*'), await make('--user', 'ada', '--scopes', '*')];
   const [client, left] = [createClient(url, bearer(key)), createClient(url, bearer(other))];
@@ -364,63 +364,71 @@ async function sendEvent(url: string, { trigger_id: id, secret: signs }: Trigger
   return reply.status;
 }
 
-test('what a key has set up starts nothing while API keys are off, and what a token has set up does', async (t) => {
-  const workspace = await makeWorkspace('who', { auth: 'jwt' });
-  t.teardown(() => workspace[Symbol.asyncDispose]());
-  const env = { ...workspace.env, ...home, JWT_SECRET_KEY: secret };
-  const scheduleBy = async ({ send }: ReturnType<typeof createClient>): Promise<string> => {
-    const { body } = await send('POST', '/v1/schedules', { cron: '0 0 1 7 *', run: { messages: [user('hello')] } });
-    return (body.data as { schedule_id: string }).schedule_id;
-  };
-  const byToken = bearer(makeToken('HS256', secret, { claims: { user_id: 'ada', exp: inSeconds(600) } }));
-  const triggerBy = async ({ send }: ReturnType<typeof createClient>): Promise<Trigger> =>
-    (await send('POST', '/v1/triggers', { format: 'github', message: 'Hello.' })).body.data;
-  const made = await (async () => {
-    await using opened = await openEmbedded('who', env, { auth: 'jwt' });
-    const key = (await keysCommand(env, 'create', '--user', 'ada', '--scopes', 'schedules,graph,triggers')).out.trim();
-    const [client, token] = [createClient(opened.url, bearer(key)), createClient(opened.url, byToken)];
-    const triggers = [await triggerBy(client), await triggerBy(token)];
-    return { schedules: [await scheduleBy(client), await scheduleBy(token)] as const, triggers };
-  })();
-  await using opened = await openEmbedded('who', { ...env, API_KEYS: 'off' }, { auth: 'jwt' });
-  const client = createClient(opened.url, byToken);
-  const { schedules, triggers } = made;
-  const events = await Promise.all(triggers.map((trigger) => sendEvent(opened.url, trigger)));
-  t.deepEqual(events, [403, 200]);
-  for (const id of schedules) t.true((await client.send('POST', `/v1/schedules/${id}/run`)).status < 300);
-  const shown = async (id: string): Promise<string> =>
-    JSON.stringify((await client.send('GET', `/v1/schedules/${id}`)).body);
-  await until(async () => (await shown(schedules[0])).includes('not allow'));
-  const runs = async () =>
-    ((await client.send('GET', '/v1/runs')).body.data as { runs: readonly unknown[] }).runs.length;
-  await until(async () => (await runs()) === 2);
-  t.false((await shown(schedules[1])).includes('not allow'));
-});
+test.serial(
+  'what a key has set up starts nothing while API keys are off, and what a token has set up does',
+  async (t) => {
+    const workspace = await makeWorkspace('who', { auth: 'jwt' });
+    t.teardown(() => workspace[Symbol.asyncDispose]());
+    const env = { ...workspace.env, ...home, JWT_SECRET_KEY: secret };
+    const scheduleBy = async ({ send }: ReturnType<typeof createClient>): Promise<string> => {
+      const { body } = await send('POST', '/v1/schedules', { cron: '0 0 1 7 *', run: { messages: [user('hello')] } });
+      return (body.data as { schedule_id: string }).schedule_id;
+    };
+    const byToken = bearer(makeToken('HS256', secret, { claims: { user_id: 'ada', exp: inSeconds(600) } }));
+    const triggerBy = async ({ send }: ReturnType<typeof createClient>): Promise<Trigger> =>
+      (await send('POST', '/v1/triggers', { format: 'github', message: 'Hello.' })).body.data;
+    const made = await (async () => {
+      await using opened = await openEmbedded('who', env, { auth: 'jwt' });
+      const key = (
+        await keysCommand(env, 'create', '--user', 'ada', '--scopes', 'schedules,graph,triggers')
+      ).out.trim();
+      const [client, token] = [createClient(opened.url, bearer(key)), createClient(opened.url, byToken)];
+      const triggers = [await triggerBy(client), await triggerBy(token)];
+      return { schedules: [await scheduleBy(client), await scheduleBy(token)] as const, triggers };
+    })();
+    await using opened = await openEmbedded('who', { ...env, API_KEYS: 'off' }, { auth: 'jwt' });
+    const client = createClient(opened.url, byToken);
+    const { schedules, triggers } = made;
+    const events = await Promise.all(triggers.map((trigger) => sendEvent(opened.url, trigger)));
+    t.deepEqual(events, [403, 200]);
+    for (const id of schedules) t.true((await client.send('POST', `/v1/schedules/${id}/run`)).status < 300);
+    const shown = async (id: string): Promise<string> =>
+      JSON.stringify((await client.send('GET', `/v1/schedules/${id}`)).body);
+    await until(async () => (await shown(schedules[0])).includes('not allow'));
+    const runs = async () =>
+      ((await client.send('GET', '/v1/runs')).body.data as { runs: readonly unknown[] }).runs.length;
+    await until(async () => (await runs()) === 2);
+    t.false((await shown(schedules[1])).includes('not allow'));
+  },
+);
 
-test('an operator who came by a key has it in the audit, and their stream of another one’s run ends when it is revoked', async (t) => {
-  const access = { roles: { ops: { is: 'operator', reads: 'contents' }, root: { is: 'admin' } } };
-  const { url, make, revoke } = await serveKeys(t, 'sleeping', {}, { auth: 'jwt', access });
-  const own = createClient(url, bearer(await make('--user', 'ada', '--scopes', '*')));
-  const key = await make('--user', 'pat', '--roles', 'ops', '--scopes', 'admin');
-  const root = await make('--user', 'zoe', '--roles', 'root', '--scopes', 'admin');
-  const begun = await own.send('POST', '/v1/runs', { messages: [user('600000')], config: { thread_id: 'long' } });
-  const { run_id: runId } = begun.body.data as { run_id: string };
-  const following = await fetch(`${url}/v1/admin/runs/${runId}/stream?user_id=ada&reason=why`, {
-    headers: bearer(key),
-  });
-  t.is(following.status, 200);
-  const lines = await (await fetch(`${url}/v1/admin/audit`, { headers: bearer(root) })).text();
-  t.like(JSON.parse(lines) as object, {
-    ...{ user_id: 'pat', roles: ['ops'], key_id: idOf(key), operation: 'streamRunOfOthers', owner_id: 'ada' },
-  });
-  const revokedAt = Date.now();
-  t.is((await revoke(key)).code, 0);
-  await following.text().catch(() => undefined);
-  t.true(Date.now() - revokedAt < byLoad(5000));
-  t.is(await statusOf(url, bearer(key), '/v1/admin/runs'), 401);
-});
+test.serial(
+  'an operator who came by a key has it in the audit, and their stream of another one’s run ends when it is revoked',
+  async (t) => {
+    const access = { roles: { ops: { is: 'operator', reads: 'contents' }, root: { is: 'admin' } } };
+    const { url, make, revoke } = await serveKeys(t, 'sleeping', {}, { auth: 'jwt', access });
+    const own = createClient(url, bearer(await make('--user', 'ada', '--scopes', '*')));
+    const key = await make('--user', 'pat', '--roles', 'ops', '--scopes', 'admin');
+    const root = await make('--user', 'zoe', '--roles', 'root', '--scopes', 'admin');
+    const begun = await own.send('POST', '/v1/runs', { messages: [user('600000')], config: { thread_id: 'long' } });
+    const { run_id: runId } = begun.body.data as { run_id: string };
+    const following = await fetch(`${url}/v1/admin/runs/${runId}/stream?user_id=ada&reason=why`, {
+      headers: bearer(key),
+    });
+    t.is(following.status, 200);
+    const lines = await (await fetch(`${url}/v1/admin/audit`, { headers: bearer(root) })).text();
+    t.like(JSON.parse(lines) as object, {
+      ...{ user_id: 'pat', roles: ['ops'], key_id: idOf(key), operation: 'streamRunOfOthers', owner_id: 'ada' },
+    });
+    const revokedAt = Date.now();
+    t.is((await revoke(key)).code, 0);
+    await following.text().catch(() => undefined);
+    t.true(Date.now() - revokedAt < byLoad(5000));
+    t.is(await statusOf(url, bearer(key), '/v1/admin/runs'), 401);
+  },
+);
 
-test('the record says by which key an answer came, whether the owner gave it or others', async (t) => {
+test.serial('the record says by which key an answer came, whether the owner gave it or others', async (t) => {
   const service = { auth: 'jwt', access: { roles: { manager: { is: 'approver' } } } };
   const { url, make } = await serveKeys(t, 'asking-others', {}, service);
   const [own, other] = [
