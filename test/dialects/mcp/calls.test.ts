@@ -12,6 +12,8 @@ test('a call that ends soon and reports nothing is answered with JSON, and one w
   const streamed = await service.send({ ...call, params: { ...params, _meta: { progressToken: 1 } } });
   t.is(streamed.headers.get('content-type'), 'text/event-stream; charset=utf-8');
   t.deepEqual(streamed.messages.at(-1), soon.messages[0]);
+  const resumable = await service.send({ ...call, params }, { 'mcp-protocol-version': '2025-11-25' });
+  t.is(resumable.ids.length, 2);
 });
 
 const answer = Array.from({ length: 30 }, (_, index) => `word${String(index)} `).join('');

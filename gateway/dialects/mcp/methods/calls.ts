@@ -143,8 +143,8 @@ export async function runCall(asked: Asked, given: McpRequest, services: Service
     const place = { runId: run.runId, after: 0, justStarted: false };
     return followCall({ ...following, ...(!takesReplies && { replies: {} }) }, place, services);
   }
-  // A client with a token reads of each step at once.
-  const waits = following.progressToken === undefined;
+  // A client with a token reads of each step at once, and one whose stream begins with an id may go on behind that from then on.
+  const waits = following.progressToken === undefined && !client.takesFirstId;
   const started = await startCall(
     asked,
     client,
