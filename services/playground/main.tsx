@@ -25,6 +25,7 @@ const others: Readonly<Record<Exclude<View, 'chat'>, () => Promise<ComponentType
   memory: async () => (await import('./views/memory/memory-view.tsx')).MemoryView,
   schedules: async () => (await import('./views/schedules/schedules-view.tsx')).SchedulesView,
   webhooks: async () => (await import('./views/webhooks/webhooks-view.tsx')).WebhooksView,
+  operators: async () => (await import('./views/operators/operators-view.tsx')).OperatorsView,
   files: async () => (await import('./views/files/files-view.tsx')).FilesView,
   agents: async () => (await import('./views/agents/agents-view.tsx')).AgentsView,
 };

@@ -21,5 +21,12 @@ export function followMe(): void {
   });
 }
 
+/** Whether the reader sees what belongs to everybody. */
+export const isOperator = (): boolean =>
+  known.value?.roles.some(({ is }) => is === 'operator' || is === 'admin') ?? false;
+
+/** Whether the reader reads the audit. */
+export const isAdmin = (): boolean => known.value?.roles.some(({ is }) => is === 'admin') ?? false;
+
 /** Whether threads are shared here. */
 export const mayShare = (): boolean => known.value?.signs_in ?? false;

@@ -3,7 +3,19 @@ import { signal } from '@preact/signals';
 
 /** The views of the page, in the order of its navigation. */
 const views = [
-  ...(['chat', 'inbox', 'runs', 'threads', 'shared', 'memory', 'files', 'agents', 'schedules', 'webhooks'] as const),
+  ...([
+    'chat',
+    'inbox',
+    'runs',
+    'threads',
+    'shared',
+    'memory',
+    'files',
+    'agents',
+    'schedules',
+    'webhooks',
+    'operators',
+  ] as const),
 ] as const;
 export type View = (typeof views)[number];
 

@@ -1,4 +1,4 @@
-import { mayShare } from '../session/me.ts';
+import { isOperator, mayShare } from '../session/me.ts';
 import type { View } from '../session/route.ts';
 
 /** A view as the navigation has it. */
@@ -27,6 +27,7 @@ const all: readonly Place[] = [
   { view: 'agents', title: 'Agents', key: 'a' },
   { view: 'schedules', title: 'Schedules', key: 's', isApart: true },
   { view: 'webhooks', title: 'Webhooks', key: 'w' },
+  { view: 'operators', title: 'Operators', key: 'o', isApart: true, isFor: isOperator },
 ];
 
 /** Those of the reader. A component that calls it is drawn again when it is known who that is. */

@@ -1,3 +1,5 @@
+import { saveFile } from './save-file.ts';
+
 interface SaveAllProps {
   /** What the file is called. */
   readonly name: string;
@@ -7,14 +9,7 @@ interface SaveAllProps {
 
 /** Saves the whole of what the page shows the beginning of. */
 export function SaveAll({ name, content }: SaveAllProps) {
-  const save = (): void => {
-    const address = URL.createObjectURL(new Blob([content()], { type: 'text/plain' }));
-    const link = document.createElement('a');
-    Object.assign(link, { href: address, download: name });
-    link.click();
-    // The download has begun with the click, and holds what it saves.
-    setTimeout(() => URL.revokeObjectURL(address));
-  };
+  const save = (): void => saveFile(new Blob([content()], { type: 'text/plain' }), name);
   return (
     <button type="button" class="small" onClick={save}>
       Save all of it

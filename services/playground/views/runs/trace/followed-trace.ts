@@ -4,7 +4,7 @@ import { client, token } from '../../../session/session.ts';
 import { createBell, type Bell } from './bell.ts';
 import { withPage } from './merged-spans.ts';
 import { toTree, type SpanNode } from './span-tree.ts';
-import type { RunTrace, TraceSpan } from '@agent-workflow/client';
+import type { Client, RunTrace, TraceSpan } from '@agent-workflow/client';
 
 /** The trace of a run as far as it is read. */
 export interface KnownTrace {
@@ -32,9 +32,14 @@ const pageSize = 200;
 /** More spans are not read. */
 const maxSpans = 100_000;
 
+/** Reads a page of a trace. @throws RequestError */
+export type ReadTrace = Client['runs']['trace'];
+
+const readOwn: ReadTrace = (...given) => client.runs.trace(...given);
+
 /** Reads the trace of a run, and reads on while it goes on, whenever `beat` has changed: also what could not be read before. */
-export function useTrace(runId: string, beat: unknown): FollowedTrace {
-  const follower = useMemo(() => createFollower(runId), [runId]);
+export function useTrace(runId: string, beat: unknown, read: ReadTrace = readOwn): FollowedTrace {
+  const follower = useMemo(() => createFollower(runId, read), [runId, read]);
   useEffect(() => {
     follower.bell.ring();
     if (follower.error.peek() !== undefined) follower.again();
@@ -47,7 +52,7 @@ export function useTrace(runId: string, beat: unknown): FollowedTrace {
   return follower;
 }
 
-function createFollower(runId: string) {
+function createFollower(runId: string, read: ReadTrace) {
   const trace = signal<KnownTrace | undefined>(undefined);
   const error = signal<unknown>(undefined);
   const attempts = signal(0);
@@ -56,11 +61,7 @@ function createFollower(runId: string) {
     let known: readonly TraceSpan[] = [];
     let after: number | undefined;
     for (;;) {
-      const page = await client.runs.trace(
-        runId,
-        { limit: pageSize, ...(after !== undefined && { after }) },
-        { signal: aborted },
-      );
+      const page = await read(runId, { limit: pageSize, ...(after !== undefined && { after }) }, { signal: aborted });
       const { spans, has_more: hasMore, next_after: next, ...head } = page;
       known = withPage(known, after, spans);
       const isWhole = !hasMore || known.length > maxSpans;

@@ -10,7 +10,17 @@ import type { RunLog } from '../log/run-log.ts';
 import { spanTabs, type SpanTab } from './run-address.ts';
 import { ReportsSection } from './reports-section.tsx';
 import { DiffPanel, ErrorPanel, InputPanel, OutputPanel, PromptPanel, type SpanPanelProps } from './span-panel.tsx';
-import { allOf, causeOfNode, holdersOf, idOf, statusOfNode, tookMs, tokensOf, type SpanNode } from './span-tree.ts';
+import {
+  allOf,
+  causeOfNode,
+  errorOfNode,
+  holdersOf,
+  idOf,
+  statusOfNode,
+  tookMs,
+  tokensOf,
+  type SpanNode,
+} from './span-tree.ts';
 import type { StepRecords } from './step-records.ts';
 import { nameOf, rowKindOf } from './row-kind.ts';
 
@@ -81,6 +91,28 @@ export function SpanPane(props: SpanPaneProps) {
           )}
         </div>
       </Tabs>
+    </aside>
+  );
+}
+
+/** The chosen span without what went in and came out: what it was, how long it took, and why it failed. */
+export function MaskedSpan({ node, startMs, now, back }: Pick<SpanPaneProps, 'node' | 'startMs' | 'now' | 'back'>) {
+  const status = statusOfNode(node);
+  const error = errorOfNode(node);
+  const Heading = back ? 'h1' : 'h2';
+  return (
+    <aside class="span-pane" aria-label="Chosen step">
+      <header>
+        <div class="span-title">
+          {back}
+          <Heading>
+            <bdi>{nameOf(node, rowKindOf(node))}</bdi>
+          </Heading>
+          <StatusDot status={statusWords[status] ?? status} hasWord />
+        </div>
+        <SpanFacts {...{ node, startMs, now }} />
+      </header>
+      <div class="span-content">{error && <p class="note note-error">{error.message}</p>}</div>
     </aside>
   );
 }

@@ -5,7 +5,7 @@ import type { RunLog } from '../log/run-log.ts';
 import { goTo, type RunPlace, type SpanTab } from './run-address.ts';
 import type { KnownTrace } from './followed-trace.ts';
 import { SpanActions } from './span-actions.tsx';
-import { SpanPane } from './span-pane.tsx';
+import { MaskedSpan, SpanPane } from './span-pane.tsx';
 import { allOf, findNode, firstChosen, idOf, statusOfNode, tookMs, type SpanNode } from './span-tree.ts';
 import type { StepRecords } from './step-records.ts';
 import { axisOf } from './trace-axis.ts';
@@ -17,7 +17,8 @@ interface TracePanelProps {
   /** The events of the run, among which are the reports of its spans. */
   readonly log: RunLog;
   readonly place: RunPlace;
-  readonly records: StepRecords;
+  /** What its steps were given and gave; absent where that is masked. */
+  readonly records: StepRecords | undefined;
   /** Milliseconds since 1970, by the service's clock. */
   readonly now: number;
 }
@@ -53,35 +54,38 @@ export function TracePanel({ trace, log, place, records, now }: TracePanelProps)
   };
   const onToggle = (row: TraceRow, isRowOpen: boolean): void => setFolds(new Map([...folds, [row.key, isRowOpen]]));
   const tab = place.tab ?? (chosen && statusOfNode(chosen) === 'failed' ? 'error' : 'output');
-  const pane = chosen && (
-    <SpanPane
-      node={chosen}
-      tree={tree}
-      log={log}
-      records={records}
-      showsContent={head.shows_content}
-      startMs={axis.startMs}
-      now={now}
-      tab={tab}
-      onTab={(next) => goTo({ span: idOf(chosen), tab: next })}
-      onChoose={choose}
-      actions={
-        <SpanActions node={chosen} trace={trace} records={records} place={{ ...place, span: idOf(chosen), tab }} />
-      }
-      back={
-        isNarrow && (
-          <button
-            type="button"
-            class="button-quiet button-sign"
-            aria-label="Back to the trace"
-            onClick={() => goTo({ isInside: false })}
-          >
-            <Icon name="back" />
-          </button>
-        )
-      }
-    />
+  const back = isNarrow && (
+    <button
+      type="button"
+      class="button-quiet button-sign"
+      aria-label="Back to the trace"
+      onClick={() => goTo({ isInside: false })}
+    >
+      <Icon name="back" />
+    </button>
   );
+  const masked = chosen && <MaskedSpan node={chosen} startMs={axis.startMs} {...{ now, back }} />;
+  const pane =
+    !records || !chosen ? (
+      masked
+    ) : (
+      <SpanPane
+        node={chosen}
+        tree={tree}
+        log={log}
+        records={records}
+        showsContent={head.shows_content}
+        startMs={axis.startMs}
+        now={now}
+        tab={tab}
+        onTab={(next) => goTo({ span: idOf(chosen), tab: next })}
+        onChoose={choose}
+        actions={
+          <SpanActions node={chosen} trace={trace} records={records} place={{ ...place, span: idOf(chosen), tab }} />
+        }
+        back={back}
+      />
+    );
   if (isNarrow && place.isInside && pane) return <div class="trace-panel">{pane}</div>;
   return (
     <div class="trace-panel">
