@@ -147,6 +147,28 @@ browserTest('what a run says is seen while it comes, and the page says so when t
   await page.getByRole('heading', { name: 'This is not shared with you' }).waitFor();
 });
 
+browserTest(
+  'who may answer answers what the agent has put to the owner, and who may only read sees for whom it waits',
+  async (t) => {
+    const thread = await makeThread('question {"question": "Pay?", "options": ["Yes", "No"]}');
+    const [answering, reading] = [
+      await share(thread, ['read', 'answer']),
+      await share(thread, ['read'], { user: 'dan' }),
+    ];
+    const reader = await signedIn(t, `shared/${reading.share_id}`, tokenOf('dan'));
+    await reader.getByText('Waits for an answer of ada, or of others').waitFor();
+    t.is(await button(reader, 'Yes').count(), 0);
+    const page = await signedIn(t, `shared/${answering.share_id}`, tokenOf('bob'));
+    await page.getByText('You read it, and may answer').waitFor();
+    t.is(await page.getByRole('textbox', { name: 'Message', exact: true }).count(), 0);
+    t.deepEqual(await violationsIn(page), []);
+    await picture(page, 'shared-answer-light');
+    await button(page, 'Yes').click();
+    await saw(page, 'The answer: "Yes"');
+    await reader.getByText('The answer: "Yes"').waitFor();
+  },
+);
+
 browserTest('where nobody signs in nothing is shared', async (t) => {
   const { page } = await openPage(t, `${open.url()}/playground#/chat`);
   await send(page, 'hello');
