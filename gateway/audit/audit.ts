@@ -9,7 +9,7 @@ export interface AuditLine {
   readonly roles: readonly string[];
   /** Of the API key by which they came; absent where they came by none. */
   readonly keyId?: string | undefined;
-  readonly action: 'read' | 'stop' | 'retry';
+  readonly action: 'read' | 'stop' | 'retry' | 'answer';
   /** What was read or changed, as `state`; by the name of the operation. */
   readonly operation: string;
   /** The owner key of whom it belongs to. */

@@ -20,6 +20,7 @@ import {
   parse,
   refused,
   thread1,
+  user,
 } from './thread-calls.ts';
 import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
@@ -203,6 +204,13 @@ export function threadsQuestionsContract(test: TestFn, name: string, open: OpenT
     await isOfOthers(accept(threads, 'r2', { checkpointId }), 'Conflict');
     const state = { ...thread1, expectedVersion: version, fields: {}, messages: [] };
     await isOfOthers(threads.writeState({ ...state, settles: true }, call()), 'Conflict');
+    for (const change of [{ messages: [user('m9')] }, { removedFromContext: ['m1'] }])
+      await isOfOthers(threads.writeState({ ...state, ...change }, call()), 'Conflict');
+    await isOfOthers(threads.addMessages({ ...thread1, messages: [user('m9')] }, call()), 'Conflict');
+    await isOfOthers(threads.deleteMessage({ ...thread1, messageId: 'm1' }, call()), 'Conflict');
+    await isOfOthers(accept(threads, 'r2', { ...noInput, answers: ['c1'] }), 'Conflict');
+    const removes = { ...noInput, optionsJson: bytes('{"goesOn":true,"removes":["m1"]}') };
+    await isOfOthers(accept(threads, 'r2', removes), 'Conflict');
     await isOfOthers(threads.clearState(thread1, call()), 'Conflict');
     await isOfOthers(threads.restoreThread({ ...thread1, checkpointId }, call()), 'Conflict');
     t.is((await only(threads)).questionId, questionId);

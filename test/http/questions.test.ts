@@ -63,8 +63,12 @@ async function pose(owner: Client, options: object = { to: ['manager'], notOwner
   return { questionId: question?.question_id ?? '', runId: meta.run_id, interruptId: id, thread };
 }
 
-const answer = (client: Client, { questionId }: Pick<Asked, 'questionId'>, value: unknown = true) =>
-  client.send('POST', `/v1/questions/${questionId}/answer`, { answer: value });
+const answer = (
+  client: Client,
+  { questionId }: Pick<Asked, 'questionId'>,
+  value: unknown = true,
+  { reason }: { readonly reason?: string } = {},
+) => client.send('POST', `/v1/questions/${questionId}/answer`, { answer: value, reason });
 
 /** The last run of the thread, once it has ended. */
 async function outcome(owner: Client, { thread }: Asked): Promise<{ readonly run: Run; readonly text: string }> {
@@ -303,8 +307,12 @@ test('an admin finds every question, one to a role that nobody has too, and read
     (await questionsOf(as('boris', 'manager'))).filter(({ thread_id: id }) => id === asked.thread),
     [],
   );
-  t.is((await answer(root, asked)).status, 200);
+  t.is((await answer(root, asked)).status, 422);
+  t.is((await answer(root, asked, true, { reason: ' ' })).status, 422);
+  t.is((await answer(root, asked, true, { reason: 'nobody else can' })).status, 200);
   t.is((await outcome(as('ada'), asked)).text, 'answer true by root (v1)');
+  const line = { user_id: 'root', action: 'answer', run_id: asked.runId, reason: 'nobody else can' };
+  t.like((await root.send('GET', '/v1/admin/audit?limit=1')).body, line);
 });
 
 test('who has sent the request of the run that asks is left out as its owner is', async (t) => {

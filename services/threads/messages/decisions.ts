@@ -9,7 +9,7 @@ import { withCheckpoint, refuseLargeChange } from '../history/undo.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import type { AddMessagesReply, AddMessagesRequest } from '@agent-workflow/protos/threads';
-import { refuseDropping } from '../record/addressed.ts';
+import { refuseDropping, refuseRewriting } from '../record/addressed.ts';
 import { refuseMessages, refuseMetadata } from '../record/bounds.ts';
 import { placeMessages, withKnownData } from '../record/place.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
@@ -113,6 +113,7 @@ export function decideAddMessages(
   now: number,
 ): Decision<AddMessagesReply> {
   const head = writableHead(snapshot, request.threadId);
+  refuseRewriting(request, head);
   const { metadataJson: metadata } = request;
   refuseMessages(request.messages, inRequest.messages);
   refuseMetadata(metadata, ['metadata']);
@@ -133,11 +134,13 @@ export function decideAddMessages(
 
 /** Removes a message from log and context. The open calls that it makes are removed from the head. */
 export function decideDeleteMessage(
-  { threadId, messageId }: { readonly threadId: string; readonly messageId: string },
+  { messageId, ...key }: ThreadKey & { readonly messageId: string },
   snapshot: Snapshot,
   now: number,
 ): Decision<undefined> {
+  const { threadId } = key;
   const head = writableHead(snapshot, threadId);
+  refuseRewriting(key, head);
   const entry = snapshot.entries.get(messageId);
   if (!entry) throw notFound(`message "${messageId}" does not exist in thread "${threadId}"`);
   const left = withoutCalls(withoutTitleOf(head, entry), callsIn(entry.json));

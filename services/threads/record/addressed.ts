@@ -104,22 +104,33 @@ export const askedAnew = (
 ): readonly AddressedQuestion[] =>
   addressed.map(({ given: _, deadline: _due, ...question }) => ({ ...question, askedAt, reopened }));
 
-/** The questions of others that a run answers, or drops because it begins anew. */
-function concernedBy(head: Head, run: Continuing): readonly AddressedQuestion[] {
+/** What of a run decides which questions it answers or drops. */
+type Concerning = Continuing & Partial<Pick<RunRecord, 'options'>>;
+
+/** The questions of others that a run answers, drops because it begins anew, or is asked about with other messages. */
+function concernedBy(head: Head, run: Concerning): readonly AddressedQuestion[] {
   const open = openAddressed(head);
   if (open.length === 0) return none;
   const { resume } = run;
+  if (changesMessages(run)) return open;
   if (resume === undefined) return startsAnew(head, run) ? open : none;
   if (!matchesInterrupts(resume, head)) return none;
   const isNamed = resume.length > 0 && resume.every((key) => head.openInterrupts.includes(key));
   return isNamed ? open.filter(({ id }) => resume.includes(id)) : open;
 }
 
+/** Whether a run brings messages or results of tools, or takes messages away. A question may be asked by a call that stands in one. */
+const changesMessages = ({ answers, hasNewInput, options }: Concerning): boolean =>
+  hasNewInput || answers.length > 0 || (options !== undefined && holds(options, '"removes":'));
+
+const holds = ({ buffer, byteOffset, byteLength }: Uint8Array, text: string): boolean =>
+  Buffer.from(buffer, byteOffset, byteLength).includes(text);
+
 /** Why a run may not answer or drop a question of others; `undefined` when it may. `settled`: those that it may. */
 export function refusalOfRun(
   key: ThreadKey,
   head: Head,
-  run: Continuing,
+  run: Concerning,
   settled: readonly string[],
 ): ServiceError | undefined {
   const refused = concernedBy(head, run).find(({ id }) => !settled.includes(id));
@@ -131,6 +142,12 @@ export function refusalOfRun(
 export function refuseDropping(key: ThreadKey, head: Head, settled: readonly string[] = none): void {
   const refused = openAddressed(head).find(({ id }) => !settled.includes(id));
   if (refused) throw dropped(key, refused);
+}
+
+/** @throws Conflict where messages are written that a question of others may be about: what they approve is what they were asked. */
+export function refuseRewriting(key: ThreadKey, head: Head): void {
+  const [question] = openAddressed(head);
+  if (question) throw refusal('Conflict', key, question, 'until then no message of it is written, replaced or removed');
 }
 
 const dropped = (key: ThreadKey, question: AddressedQuestion): ServiceError =>
@@ -169,7 +186,7 @@ interface Options {
 
 /** The questions of others that the run was accepted to answer or to drop. */
 export function settledIn({ options }: Pick<RunRecord, 'options'>): readonly string[] {
-  if (!Buffer.from(options.buffer, options.byteOffset, options.byteLength).includes('"mayAnswer":')) return none;
+  if (!holds(options, '"mayAnswer":')) return none;
   return (fromJson(options) as Options).mayAnswer ?? none;
 }
 

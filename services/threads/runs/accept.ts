@@ -247,7 +247,7 @@ function refuseOthers(
   if (kept) throw kept;
   if (head.addressed === undefined) return run;
   const allowed = settled ?? mayAnswer;
-  const refusal = refusalOfRun(request, head, continuing, allowed);
+  const refusal = refusalOfRun(request, head, { ...continuing, options: run.options }, allowed);
   if (refusal) throw refusal;
   if (!settled) refuseQuorum(request, head, allowed, continuing);
   return settling(run, head, allowed);

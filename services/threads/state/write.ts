@@ -5,7 +5,7 @@ import type { Snapshot, Decision } from '../ports/changes.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
 import { fromJson } from '../record/json.ts';
 import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
-import { refuseDropping } from '../record/addressed.ts';
+import { refuseDropping, refuseRewriting } from '../record/addressed.ts';
 import { refuseManyFields, refuseMessages, refuseSummary } from '../record/bounds.ts';
 import { leaving, placeMessages, withKnownData } from '../record/place.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
@@ -65,6 +65,7 @@ export function decideWriteState(
   if (request.skipsNothing && Object.keys(request.fields).length === 0 && request.messages.length === 0)
     return { reply: { head } };
   if (request.settles) refuseDropping(request, head);
+  if (request.messages.length > 0 || (request.removedFromContext ?? []).length > 0) refuseRewriting(request, head);
   refuseManyFields(request.fields, inStateWrite.fields);
   refuseSummary(request.fields, ['state', 'context_summary']);
   refuseMessages(request.messages, inStateWrite.messages);

@@ -12,6 +12,7 @@ import * as examples from '../examples/questions.ts';
 import { maxLimit } from '../schemas/common.ts';
 import { AnsweredQuestion, AnswerInput, QuestionList, QuestionParams, QuestionsQuery } from '../schemas/questions.ts';
 import { endpoint } from './common/endpoint.ts';
+import { audit } from './common/others.ts';
 import { nextPage } from './common/page.ts';
 
 /** What the authorization backend is asked, also about each question. */
@@ -22,11 +23,14 @@ const questionAccess = {
 
 const subjectOf = ({ agent, threadId }: Question): Subject => ({ agent, thread_id: threadId });
 
+/** Whether a question is to one of these addresses. Who may answer one that is to none of their own does so as an admin. */
+const isTo = ({ to }: Question, addresses: ReadonlySet<string>): boolean => to.some((role) => addresses.has(role));
+
 /** A question as JSON text of a reply to this caller. Who finds it as an admin alone reads what is asked where that leaves a line of the audit. */
 const questionText =
   (caller: string, addresses: ReadonlySet<string>) =>
   (question: Question): string => {
-    const isMasked = !question.to.some((role) => addresses.has(role));
+    const isMasked = !isTo(question, addresses);
     return jsonObject({
       question_id: JSON.stringify(question.questionId),
       asked_for: textOrNull(userIdOf(question.owner)),
@@ -90,7 +94,7 @@ export const answerQuestion = endpoint({
   tag: 'questions',
   summary: 'Answer a question of another owner’s run',
   description:
-    'Notes the answer of the caller. The answer that completes the quorum lets the run go on as its owner, with what it was given; one that differs from those before lets it go on without an answer. The same answer again is one answer. 404 for a question that is not open, or that the caller may not answer; 409 for a second answer that is another one, and when the question was answered meanwhile.',
+    'Notes the answer of the caller. The answer that completes the quorum lets the run go on as its owner, with what it was given; one that differs from those before lets it go on without an answer. The same answer again is one answer. An admin who has none of the roles that the question is to answers with a `reason`, which the audit has. 404 for a question that is not open, or that the caller may not answer; 409 for a second answer that is another one, and when the question was answered meanwhile.',
   example: examples.answerQuestion,
   method: 'POST',
   path: '/v1/questions/{question_id}/answer',
@@ -112,6 +116,20 @@ export const answerQuestion = endpoint({
     const { owner, threadId, interruptId } = question;
     const about = { owner, threadId, questionId, interruptId, runId: newId('run'), requestId };
     const answer = { ...about, ...answererOf(request), answerJson };
+    if (isOpen && access.signsIn && !isTo(question, new Set(addressesOf(access, request.roles))))
+      await audit(
+        request,
+        {
+          action: 'answer',
+          operation: 'answerQuestion',
+          of: owner,
+          runId: question.runId,
+          threadId,
+          reason: input.reason,
+          place: 'body',
+        },
+        services,
+      );
     const given = { ...answer, ...idempotency, ...(!isOpen && { onlyRepeated: true }) };
     const reply = await execution.answerQuestion(given, call()).catch((error: unknown) => {
       if (isOpen || !isServiceError(error, 'Conflict')) throw error;

@@ -35,7 +35,7 @@ export const getMaskedTrace = endpoint({
   reply: MaskedTrace,
   handle: async (request, services) => {
     const { spans, ...trace } = await traceOf(request, { ...services, isLocal: false });
-    return JSON.stringify({ ...trace, spans: spans.map(withMaskedError) });
+    return JSON.stringify({ ...trace, spans: spans.map(({ memory_ids: _, ...span }) => withMaskedError(span)) });
   },
 });
 

@@ -26,14 +26,14 @@ const owner = {
 };
 
 /** Why somebody does it. */
-const reason = {
+export const reason = {
   reason: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 1000,
       format: 'well-formed',
       description:
-        'Why: it stands in the audit, with who and what. Required where contents are shown, and where a run is stopped or retried. The header `X-Access-Reason` says it as well',
+        'Why: it stands in the audit, with who and what. Required where contents are shown, where a run is stopped or retried, and where an admin answers in place of a role. The header `X-Access-Reason` says it as well',
     }),
   ),
 };

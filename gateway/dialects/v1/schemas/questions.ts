@@ -1,4 +1,5 @@
 import { Type } from '../../common/builders.ts';
+import { reason } from './admin.ts';
 import {
   Cursor,
   described,
@@ -67,6 +68,7 @@ export const QuestionList = objectOf('QuestionList', 'A page of open questions.'
 
 export const AnswerInput = objectOf('AnswerInput', 'An answer to a question, and nothing beside it.', {
   answer: described(Json, 'The answer, as the node takes it: any JSON of at most 1 MiB'),
+  ...reason,
 });
 
 export const AnsweredQuestion = objectOf('AnsweredQuestion', 'What an answer has come to.', {

@@ -38,7 +38,7 @@ export async function audit(
   { threads }: Pick<Services, 'threads'>,
 ): Promise<void> {
   const reason = given ?? header('x-access-reason');
-  if (reason === undefined || reason === '' || reason.length > mostReason)
+  if (reason === undefined || reason.trim() === '' || reason.length > mostReason)
     throw invalidAt([place, 'reason'], 'is required, here or as X-Access-Reason: why it is done', 'missing');
   const line = { who, roles, ...ofKey(user), ...about, reason: reason.toWellFormed(), requestId };
   await appendLine(threads, { id: newId(), line }, call());
