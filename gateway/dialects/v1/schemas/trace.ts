@@ -170,7 +170,7 @@ const MaskedSpanError = objectOf('MaskedSpanError', 'Why a span failed, without 
   message: described(nullable(Type.String()), 'Always `null`: the text of an error is no part of it'),
 });
 
-/** With `dedupe` the id of a memory is made of what it says: who guesses that could tell by the id. */
+/** With `dedupe` the id of a memory is made of what it says: who guesses that could see it by the id. */
 const { memory_ids: _memories, ...maskedSpan } = TraceSpan.properties;
 
 const MaskedSpan = objectOf('MaskedSpan', 'A part of a run, without contents.', {
