@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { byLoad } from '../../by-load.ts';
+import { isCluster } from '../../http/shape.ts';
 import { kitVersion, runKit, type Scenario } from '../../servers/mcp-conformance.ts';
 import { serveMcp } from './service.ts';
 
@@ -25,7 +26,9 @@ for (const version of ['2025-11-25', '2026-07-28'])
     const passed = sum(scenarios.map((one) => one.passed));
     const all = passed + sum(scenarios.map((one) => one.failed));
     const scored = score(scenarios.filter(({ isScored }) => isScored));
-    const row = `| ${version} | ${scored} | ${String(passed)} of ${String(all)} |`;
+    // The kit has more checks for a stream, and in a cluster more calls are answered with one.
+    const checks = isCluster ? '' : ` ${String(passed)} of ${String(all)} |`;
+    const row = `| ${version} | ${scored} |${checks}`;
     t.log(row);
     t.true(page.includes(row), row);
     t.true(page.includes(kitVersion));
