@@ -539,7 +539,7 @@ export function threadsPastContract(
       (await allCheckpoints(threads)).map(({ source, runId }) => `${source} ${String(runId)}`),
       ['step r3', 'input r3', 'rollback r2', 'step r1', 'input r1'],
     );
-    t.deepEqual(await threads.endRun({ owner, runId: 'r2', status: 'stopped' }, call()), {
+    t.like(await threads.endRun({ owner, runId: 'r2', status: 'stopped' }, call()), {
       status: 'stopped',
       endedNow: false,
     });
