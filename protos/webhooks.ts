@@ -34,10 +34,12 @@ export interface Webhook {
   readonly disabledBecause?: string;
 }
 
-/** Says that a run has ended, from the write that ended it on: an object of the kind `outbox`, whose id is that of the run. */
+/** Says that a run has ended, or what it asks was dropped, from the write that did so on: an object of the kind `outbox`, whose id is that of the run. For what was dropped the id is derived from that. */
 export interface OutboxEntry {
   readonly threadId: string;
   readonly webhook?: WebhookTarget;
+  /** Of a question that is not waited for any more: the run that has asked it, and since when. Nothing is sent but to the addresses of its task. */
+  readonly dropped?: { readonly runId: string; readonly at: number };
   /** What is sent and to whom, once that is settled: it stays the same whatever becomes of the thread. */
   readonly settled?: SettledEvent;
 }

@@ -247,7 +247,7 @@ function createStateCalls({ store, states, texts, changing, references, now }: S
     writeState: async (request) => {
       const key = keyOf(request);
       const messages = [...idsOf(request.messages), ...(request.removedFromContext ?? [])];
-      const reads = { messages, fields: Object.keys(request.fields) };
+      const reads = { messages, fields: Object.keys(request.fields), interruptedRun: request.settles === true };
       const toKept = ({ head }: { readonly head: Head }): number => head.version;
       const outcome = await references.withRequest(key, request.messages, () =>
         changing.changeOnRequest({ key, reads, method: 'writeState', request, toKept }, (snapshot) =>
@@ -258,7 +258,7 @@ function createStateCalls({ store, states, texts, changing, references, now }: S
     },
 
     clearState: async (request) => {
-      const reads = { fields: 'all', context: true } as const;
+      const reads = { fields: 'all', context: true, interruptedRun: true } as const;
       await changing.replyOnRequest({ key: keyOf(request), reads, method: 'clearState', request }, (snapshot) =>
         decideClearState(request, snapshot, now()),
       );

@@ -57,12 +57,12 @@ export function createOutboxHandler(options: OutboxOptions): HandleDue {
   const { threads, listWebhooks, readPushes, deliverer } = options;
   const together = createTogether(dropping);
 
-  const targetsOf = async ({ webhook }: OutboxEntry, event: WebhookEvent, run: Run, handling: Handling) => {
+  const targetsOf = async ({ webhook, dropped }: OutboxEntry, event: WebhookEvent, run: Run, handling: Handling) => {
     const { owner } = run;
     const { call, now, listedAt } = handling;
     const isWanted = webhook && (webhook.events?.includes(event) ?? true);
     const targets: Target[] = isWanted ? [{ id: newId(), own: webhook, address: ownAddress(webhook) }] : [];
-    for (const each of await listWebhooks(owner, listedAt, call))
+    for (const each of dropped ? [] : await listWebhooks(owner, listedAt, call))
       if (each.isEnabled && (each.events.length === 0 || each.events.includes(event)))
         targets.push({ id: newId(), webhookId: each.id, address: addressIn(each, now()) });
     const pushed = await readPushes(run, listedAt, call);
@@ -126,28 +126,33 @@ export function createOutboxHandler(options: OutboxOptions): HandleDue {
     const { owner, id, version, json } = found;
     const entry = readOutboxEntry(json);
     if (entry.settled) return takeOver(found, entry, entry.settled, handling);
-    const run = await undefinedIfNotFound(threads.getRun({ owner, runId: id }, call));
+    const { dropped } = entry;
+    const run = await undefinedIfNotFound(threads.getRun({ owner, runId: dropped?.runId ?? id }, call));
     if (!run) return drop(found, call);
-    if (run.end) return send(found, entry, run, handling);
+    if (run.end) return send(found, entry, dropped ? withDropped(run, dropped.at) : run, handling);
     const dueAt = now() + Math.min(openRun.maxMs, openRun.firstMs * version);
     await threads.putResource({ kind: 'outbox', owner, id, version: version + 1, json, dueAt }, call);
   };
 }
+
+/** A run whose question was dropped, as its task stands since. */
+const withDropped = ({ end: _, ...run }: Run, at: number): Run => ({ ...run, status: 'stopped', updatedAt: at });
 
 const callTimeoutMs = 15_000;
 /** Entries whose ends are sent go with the next one that is settled, or after some milliseconds. A process that dies before sends them again. */
 const dropping = { ms: 100, most: 64 };
 
 function deliveryOf(
-  { owner, id: runId }: SweptResource,
-  { threadId }: OutboxEntry,
+  { owner, id }: SweptResource,
+  { threadId, dropped }: OutboxEntry,
   { event, body, pushBody = body }: SettledEvent,
-  { id, ...target }: DeliveryTarget,
+  { id: deliveryId, ...target }: DeliveryTarget,
   since: number,
 ): NewDelivery {
+  const runId = dropped?.runId ?? id;
   return {
     owner,
-    id,
+    id: deliveryId,
     delivery: { ...target, event, runId, threadId, since, attempts: 0, body: target.push ? pushBody : body },
   };
 }

@@ -23,6 +23,12 @@ const listing = (more: object) => ({
   ...more,
 });
 
+/** How a question comes to have no answer. */
+const drops = {
+  cancelled: (client: Client, { id }: Task) => client.cancelTask({ tenant: '', id, metadata: undefined }),
+  'passed over': (client: Client, { contextId }: Task) => client.sendMessage(saying('hello', { contextId })),
+} as const;
+
 const stateOf = (task: Task): TaskState | undefined => task.status?.state;
 
 for (const binding of bindings) {
@@ -166,6 +172,34 @@ for (const binding of bindings) {
     t.like(received[1]?.body, { statusUpdate: { taskId, status: { state: 'TASK_STATE_COMPLETED' } } });
     t.is(received[1]?.headers['x-a2a-notification-token'], 'other');
   });
+
+  for (const [how, drop] of Object.entries(drops))
+    test(`a question that is ${how} is pushed as the end of its task: ${binding}`, async (t) => {
+      const received: unknown[] = [];
+      const receiver = createServer((request, reply) => {
+        let text = '';
+        request.on('data', (data: Buffer) => (text += data.toString()));
+        request.on('end', () => {
+          received.push(JSON.parse(text));
+          reply.end();
+        });
+      });
+      receiver.listen(0, '127.0.0.1');
+      t.teardown(() => receiver.close());
+      await until(() => receiver.listening);
+      const url = `http://127.0.0.1:${String((receiver.address() as AddressInfo).port)}/hook`;
+      const client = await service.client('recorded', binding);
+      const config = { tenant: '', id: 'mine', taskId: '', url, token: '', authentication: undefined };
+      const configuration = { ...atOnce, returnImmediately: false, taskPushNotificationConfig: config };
+      const asked = asTask(await client.sendMessage({ ...saying('ask'), configuration }));
+      await until(() => received.length === 1);
+      await drop(client, asked);
+      await until(() => received.length === 2);
+      const { id: taskId, contextId } = asked;
+      t.like(received[1], { statusUpdate: { taskId, contextId, status: { state: 'TASK_STATE_CANCELED' } } });
+      const read = await client.getTask({ tenant: '', id: taskId, historyLength: undefined });
+      t.is(read.status?.state, TaskState.TASK_STATE_CANCELED);
+    });
 
   test(`an address that may not be reached is refused: ${binding}`, async (t) => {
     const client = await service.client('recorded', binding);
