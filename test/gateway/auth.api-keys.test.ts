@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { dialects } from '@agent-workflow/gateway/dialects';
 import { accessOf } from '@agent-workflow/gateway/http/endpoint';
+import { newId } from '@agent-workflow/kit/ids';
 import test, { type ExecutionContext } from 'ava';
 import WebSocket from 'ws';
 import { byLoad } from '../by-load.ts';
@@ -177,6 +178,32 @@ test.serial('a role that service.json does not name is a warning when a key is m
   t.regex(made.complaint, /^warning: .*service\.json names no role "nosuch": it counts for nothing/);
   t.false(made.complaint.includes('"root"'));
   t.regex((await keysCommand(env, 'create', '--help')).out, /after 90 days/);
+});
+
+test.serial('a key that may follow runs reads no state of a thread by any protocol', async (t) => {
+  const { url, make } = await serveKeys(t);
+  const whole = createClient(url, bearer(await make('--user', 'ada', '--scopes', '*')));
+  const key = bearer(await make('--user', 'ada', '--scopes', 'graph:stream'));
+  const thread_id = newId();
+  await whole.send('POST', '/v1/graph/invoke', { messages: [user('hello')], config: { thread_id } });
+  const { run_id } = (await whole.send('GET', `/v1/threads/${thread_id}`)).body.data as { run_id: string };
+  const run = `/langgraph/threads/${thread_id}/runs`;
+  const status = async (path: string, body?: object): Promise<number> => {
+    const headers = { ...key, 'content-type': 'application/json' };
+    const reply = await fetch(url + path, body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers });
+    await reply.body?.cancel();
+    return reply.status;
+  };
+  t.is(await status(`/v1/runs/${run_id}/stream?stream_modes=values`), 403);
+  t.is(await status('/agui/default/connect', { threadId: thread_id }), 403);
+  const stream = { assistant_id: 'default', input: null };
+  for (const mode of ['values', 'checkpoints', 'debug']) {
+    t.is(await status(`${run}/${run_id}/stream?stream_mode=${mode}`), 403);
+    t.is(await status(`${run}/stream`, { ...stream, stream_mode: ['updates', mode] }), 403);
+  }
+  t.is(await status(`${run}/${run_id}/stream`), 403);
+  t.is(await status(`${run}/${run_id}/stream?stream_mode=messages-tuple`), 200);
+  t.is(await status(`${run}/stream`, { ...stream, stream_mode: 'updates' }), 200);
 });
 
 test('guesses of keys are limited as those of tokens are', async (t) => {

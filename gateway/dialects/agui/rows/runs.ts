@@ -205,6 +205,8 @@ const connect = endpoint({
   isRead: true,
   answer: 'events',
   access: stream,
+  // It begins with what the thread held before.
+  alsoAccess: () => ({ resource: 'checkpointer', action: 'read' }),
   params: AgentParams,
   input: ThreadInput,
   takesLastEventId: true,

@@ -1,5 +1,6 @@
 import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Run } from '@agent-workflow/protos/threads';
+import type { Access } from '../../../http/access.ts';
 import type { EndpointRequest, RunStream, ThreadStream } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import type { Services } from '../../common/services.ts';
@@ -17,6 +18,16 @@ import { assistantIdOfRun, requestsOf } from './run-request.ts';
 import { runOf } from './runs.ts';
 
 const stream = { resource: 'graph', action: 'stream' } as const;
+
+/** Modes that show the whole state of a thread, or parts of it from before the run, are read by `checkpointer:read`, as states are. */
+const alsoAccess = ({ stream_mode: modes = defaultMode }: Moded): Access | undefined =>
+  [modes].flat().every((mode) => isOfRun.has(mode)) ? undefined : { resource: 'checkpointer', action: 'read' };
+const isOfRun: ReadonlySet<string> = new Set(['messages', 'messages-tuple', 'custom', 'updates']);
+const defaultMode = 'values';
+
+interface Moded {
+  readonly stream_mode?: string | readonly string[];
+}
 
 /** The longest stream, one day, in milliseconds: a stream normally ends with its run, or when its reader disconnects. */
 export const streamMs = 24 * 60 * 60 * 1000;
@@ -72,6 +83,7 @@ const streamRun = row({
   startsRun: true,
   answer: 'events',
   access: stream,
+  alsoAccess,
   params: ThreadParams,
   input: schemas.CreateRun,
   handle: (request, services) => createAndStream(request, request.params.thread_id, services),
@@ -84,6 +96,7 @@ const streamStateless = row({
   startsRun: true,
   answer: 'events',
   access: stream,
+  alsoAccess,
   input: schemas.CreateRun,
   handle: (request, services) => createAndStream(request, undefined, services),
 });
@@ -94,6 +107,7 @@ const joinStream = row({
   path: '/langgraph/threads/{thread_id}/runs/{run_id}/stream',
   answer: 'events',
   access: stream,
+  alsoAccess,
   params: schemas.RunParams,
   input: schemas.StreamQuery,
   takesLastEventId: true,
