@@ -53,9 +53,9 @@ test('a backend that allows reads alone: every read passes, everything else is 4
   }
 });
 
-test('every endpoint under /v1 but ping and that of signed events asks; every other method than GET that is allowed to readers is one that reads', (t) => {
+test('every endpoint under /v1 but ping, that of signed events and who the caller is asks; every other method than GET that is allowed to readers is one that reads', (t) => {
   for (const { row, method, path } of routes) {
-    const open = ['ping', 'healthz', 'readyz', 'openApi', 'receiveEvent'].includes(row.name);
+    const open = ['ping', 'healthz', 'readyz', 'openApi', 'receiveEvent', 'getMe'].includes(row.name);
     t.is(row.access === 'every caller', open, `${method} ${path}`);
     if (method !== 'GET' && accessOf(row)?.action === 'read') {
       t.true(

@@ -228,7 +228,7 @@ export const stopThread = endpoint({
     if (!stopped || (stopped.status === 'interrupted' && !stopped.droppedQuestions?.length))
       return idleText(threadId, input);
     return JSON.stringify({
-      ...{ thread_id: threadId, run_id: runId, ...stoppedText(stopped) },
+      ...stoppedText(stopped, { thread_id: threadId, run_id: runId }),
       ...toReceipt(input, stopped.partial),
     });
   },

@@ -37,14 +37,14 @@ import { resultOfRun } from './run-result.ts';
 import { startRetry, startRun } from '../../common/start-run.ts';
 import { accessOfModes, streamExtras } from './stream-modes.ts';
 
-/** What a reply to a stop request says of the run. */
-export function stoppedText({ status, stoppedNow, droppedQuestions = [] }: StopRunReply): object {
+/** What a reply to a stop request says of the run that these ids name. */
+export function stoppedText({ status, stoppedNow, droppedQuestions = [] }: StopRunReply, ids: object): object {
   if (droppedQuestions.length > 0) {
     const message = 'the run waited for an answer of others: what it asked was dropped';
-    return { success: true, status, message, dropped_questions: droppedQuestions };
+    return { success: true, ...ids, status, message, dropped_questions: droppedQuestions };
   }
   const message = stoppedNow ? 'the run was stopped' : `the run had ended before: ${status}`;
-  return { success: stoppedNow, status, message };
+  return { success: stoppedNow, ...ids, status, message };
 }
 
 export interface Stopping {
@@ -296,7 +296,7 @@ export const cancelRun = endpoint({
     const stop = { owner, runId, ...idempotency, ...keeping(input), ...(keepsQuestions && { keepsQuestions }) };
     const stopped = await undefinedIfNotFound(execution.stopRun(stop, call()));
     return JSON.stringify({
-      ...{ run_id: runId, ...stoppedText(stopped ?? (await cancelDelayed({ owner, runId, call }, { threads }))) },
+      ...stoppedText(stopped ?? (await cancelDelayed({ owner, runId, call }, { threads })), { run_id: runId }),
       ...toReceipt(input, stopped?.partial),
     });
   },
