@@ -21,7 +21,7 @@ import type { Run, Step, StoppedRun } from './shapes/runs.ts';
 import type { Thread, ThreadState } from './shapes/threads.ts';
 import type { RunTrace } from './shapes/traces.ts';
 
-interface StepsPage {
+export interface StepsPage {
   readonly limit?: number;
   readonly after?: number;
 }
