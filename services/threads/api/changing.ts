@@ -48,20 +48,20 @@ interface ChangingOptions {
 export function createChanging({ store, now, keep, hasWebhooks }: ChangingOptions): Changing {
   const days = createKnownDays(now);
 
-  const change: Changing['change'] = async (key, reads, decide) => {
+  const change: Changing['change'] = (key, reads, decide) => {
     let entries: readonly ResourceWrite[] = [];
-    const reply = await store.change(key, reads, (snapshot) => {
+    const made = store.change(key, reads, (snapshot) => {
       const decision = withOutbox(withExpiry(pruned(decide(snapshot), keep), key, snapshot.head), {
         ...{ owner: key.owner, snapshot, hasWebhooks },
       });
       const { head, resources = [] } = decision.change ?? {};
       entries = head?.addressed ? opened(key, head, snapshot.head).filter((write) => !days.isKnown(write)) : [];
-      return decision.change && entries.length > 0
-        ? { ...decision, change: { ...decision.change, resources: [...resources, ...entries] } }
-        : decision;
+      if (!decision.change || entries.length === 0) return decision;
+      // They are known when they are written: those of the last attempt.
+      queueMicrotask(() => void made.then(() => days.add(entries)).catch(() => undefined));
+      return { ...decision, change: { ...decision.change, resources: [...resources, ...entries] } };
     });
-    if (entries.length > 0) days.add(entries);
-    return reply;
+    return made;
   };
 
   const changeOnRequest: Changing['changeOnRequest'] = async ({ key, reads = {}, method, request, toKept }, decide) => {

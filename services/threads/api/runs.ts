@@ -186,13 +186,13 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
     });
 
   /** @throws Invalid when the run would end with more questions to others than its owner may have. */
-  const refuseManyQuestions = async (key: ThreadKey, runId: string, end: RunEnd | undefined): Promise<void> => {
-    const asked = end?.status === 'interrupted' ? idsOfAddressed(end) : [];
+  const refuseManyQuestions = async (key: ThreadKey, runId: string, end: RunEnd): Promise<void> => {
+    const asked = idsOfAddressed(end);
     const head = asked.length > 0 ? await store.getHead(key) : undefined;
     const more = asked.filter((id) => head?.addressed?.every((known) => known.id !== id) ?? true).length;
-    const run = head && end && more > 0 ? await store.getRun(key.owner, runId) : undefined;
+    const run = head && more > 0 ? await store.getRun(key.owner, runId) : undefined;
     const agent = (head && agentOf(head)) ?? defaultAgent;
-    for (const role of run && end ? unheardOf(end, run) : []) onUnheard({ role, agent, runId });
+    for (const role of run ? unheardOf(end, run) : []) onUnheard({ role, agent, runId });
     const why = head && (await questionBound.refusal(key.owner, agent, more));
     if (why !== undefined) throw invalid(['interrupts'], why);
   };
@@ -329,7 +329,7 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       };
       const key = keyOf(request);
       if (reads.messages.length > fewMessages) await refusePastStep(key, request);
-      await refuseManyQuestions(key, request.runId, end);
+      if (end?.status === 'interrupted') await refuseManyQuestions(key, request.runId, end);
       // Only the end of a run gives the thread to another, and only a sleep ends early when its revision is retired.
       const isRouted = end !== undefined || request.wakeAt !== undefined;
       const messages = fused ? [...request.messages, ...fused.messages] : request.messages;
