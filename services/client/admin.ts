@@ -14,17 +14,13 @@ import type {
   OfOwner,
   OwnedRun,
   Showing,
+  StepsPage,
 } from './shapes/admin.ts';
 import type { Page, Paged } from './shapes/lists.ts';
 import type { Message, MessagesQuery } from './shapes/messages.ts';
 import type { Run, Step, StoppedRun } from './shapes/runs.ts';
 import type { Thread, ThreadState } from './shapes/threads.ts';
 import type { RunTrace } from './shapes/traces.ts';
-
-export interface StepsPage {
-  readonly limit?: number;
-  readonly after?: number;
-}
 
 /** What operators see of everybody, and do. 403 for a caller without the role. */
 export function adminOf(connection: Connection) {

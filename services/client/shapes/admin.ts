@@ -90,3 +90,9 @@ export interface AuditLine {
   readonly reason: string;
   readonly request_id: string;
 }
+
+/** A page of the steps of a run, behind the step `after`. */
+export interface StepsPage {
+  readonly limit?: number;
+  readonly after?: number;
+}
