@@ -59,7 +59,9 @@ browserTest('an operator finds runs of everybody by owner and status, without co
     await rows(page, /ada, /).waitFor({ state: 'detached' });
     await page.getByLabel('Status').selectOption('interrupted');
     await rows(page, /bob, asks/).waitFor();
-    t.is(await rows(page, /bob, toaster/).count(), 0);
+    await rows(page, /bob, toaster/)
+      .first()
+      .waitFor({ state: 'detached' });
     await page.getByLabel('Status').selectOption('failed');
     await rows(page, /bob, toaster/)
       .first()
