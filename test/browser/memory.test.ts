@@ -202,6 +202,8 @@ browserTest('an edit sends what was edited alone', async (t) => {
   await editing.getByRole('button', { name: 'Save' }).click();
   await page.getByText('The memory is changed.').waitFor();
   t.deepEqual((await clientOf(forgetting).memories.get(id)).memory.metadata, { season: 'autumn', age: 31 });
+  // The page reads the memory again: what is deleted before is missing to it.
+  await detail(page).getByText('autumn').waitFor();
   await clientOf(forgetting).memories.delete(id);
 });
 

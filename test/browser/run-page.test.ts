@@ -171,14 +171,19 @@ async function browse(page: Page): Promise<void> {
 
 browserTest('a run of 5,000 events answers the hand within 50 ms', async (t) => {
   const id = await ended('talk 5000');
-  const page = await open(t, `/${id}`);
-  await shows(page, 'tab', /^Events ?5,?0\d\d$/);
-  const tookMs: number[] = [];
-  for (let round = 0; round < 4; round++) tookMs.push(await slowest(page, () => browse(page)));
-  t.log(`the slowest interaction of each round took ${tookMs.join(', ')} ms`);
-  t.true((tookMs[0] ?? Infinity) <= 50 * slack(), 'the first round, when all is drawn for the first time');
+  const firstMs: number[] = [];
+  const laterMs: number[] = [];
+  for (let visit = 0; visit < 3; visit++) {
+    const page = await open(t, `/${id}`);
+    await shows(page, 'tab', /^Events ?5,?0\d\d$/);
+    firstMs.push(await slowest(page, () => browse(page)));
+    laterMs.push(await slowest(page, () => browse(page)));
+    await page.close();
+  }
+  t.log(`the slowest interaction took ${firstMs.join(', ')} ms in each first round, ${laterMs.join(', ')} ms afterwards`);
   // What else the machine does lengthens some rounds, and what the page does all of them.
-  t.true(Math.min(...tookMs) <= 50 * slack());
+  t.true(Math.min(...firstMs) <= 50 * slack(), 'the first round, when all is drawn for the first time');
+  t.true(Math.min(...laterMs) <= 50 * slack());
 });
 
 browserTest('a run that says 5,000 chunks while it is followed never holds the page for 100 ms', async (t) => {

@@ -124,6 +124,18 @@ export const explained: readonly Explained[] = [
   },
   {
     code: 'ST201',
+    status: 200,
+    message: /^body\.memories\.\d+\.expires_at: must be an ISO 8601 time/,
+    why: 'a memory of a batch is refused by itself: the reply that stores the others says why',
+  },
+  {
+    code: 'ST202',
+    status: 400,
+    message: /^nobody signs in here: there is nobody to share with$/,
+    why: 'whether people sign in is for the service to say',
+  },
+  {
+    code: 'ST201',
     status: 202,
     message: /^body\.(runs\.\d+\.)?(messages\.\d+\.timestamp|start_at): must be an ISO 8601 time/,
     why: 'a run of a batch is refused by itself: the reply that accepts the others says why',

@@ -200,6 +200,8 @@ export const refusalsOf = (row: DescribedRow, route: Route): Json =>
     statusesOf(row, route).map((status) => [status, { $ref: `#/components/responses/${refusals[status].name}` }]),
   );
 
+const missable: ReadonlySet<string> = new Set(['checkpointer', 'graph', 'store']);
+
 function statusesOf(row: DescribedRow, { method }: Route): RefusalStatus[] {
   const { path, params, input, takesFile, answer } = row;
   const access = accessOf(row);
@@ -208,8 +210,8 @@ function statusesOf(row: DescribedRow, { method }: Route): RefusalStatus[] {
     400,
     ...(openPaths.has(path) ? [] : ([401] as const)),
     ...(access ? ([403] as const) : []),
-    // A graph or a thread can be missing, also where only the body names it.
-    ...(params !== undefined || access?.resource === 'graph' || access?.resource === 'checkpointer'
+    // A graph, a thread or a scope can be missing, also where only the body or the query names it.
+    ...(params !== undefined || missable.has(access?.resource ?? '')
       ? ([404] as const)
       : []),
     ...(takesBody ? ([408] as const) : []),
