@@ -180,7 +180,9 @@ browserTest('a run of 5,000 events answers the hand within 50 ms', async (t) => 
     laterMs.push(await slowest(page, () => browse(page)));
     await page.close();
   }
-  t.log(`the slowest interaction took ${firstMs.join(', ')} ms in each first round, ${laterMs.join(', ')} ms afterwards`);
+  t.log(
+    `the slowest interaction took ${firstMs.join(', ')} ms in each first round, ${laterMs.join(', ')} ms afterwards`,
+  );
   // What else the machine does lengthens some rounds, and what the page does all of them.
   t.true(Math.min(...firstMs) <= 50 * slack(), 'the first round, when all is drawn for the first time');
   t.true(Math.min(...laterMs) <= 50 * slack());

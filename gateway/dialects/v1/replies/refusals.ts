@@ -211,9 +211,7 @@ function statusesOf(row: DescribedRow, { method }: Route): RefusalStatus[] {
     ...(openPaths.has(path) ? [] : ([401] as const)),
     ...(access ? ([403] as const) : []),
     // A graph, a thread or a scope can be missing, also where only the body or the query names it.
-    ...(params !== undefined || missable.has(access?.resource ?? '')
-      ? ([404] as const)
-      : []),
+    ...(params !== undefined || missable.has(access?.resource ?? '') ? ([404] as const) : []),
     ...(takesBody ? ([408] as const) : []),
     ...(access && method !== 'GET' ? ([409] as const) : []),
     ...(takesBody ? ([413, 415] as const) : []),
