@@ -3,11 +3,12 @@ import { userIdOf } from '@agent-workflow/kit/ids';
 import type { Addressed } from '@agent-workflow/protos/addressed';
 import type { Answering } from '@agent-workflow/protos/execution';
 import { questionOfOthers } from '@agent-workflow/protos/refusals';
-import type { Question } from '@agent-workflow/protos/threads';
+import type { Question, Run } from '@agent-workflow/protos/threads';
 import { decide } from '../../access/decide.ts';
 import type { AccessRules } from '../../access/rules.ts';
 import { ofKey } from '../../api-keys/scopes.ts';
 import type { EndpointRequest } from '../../http/endpoint.ts';
+import type { Services } from './services.ts';
 
 /** Who answers: what the record notes of them. */
 export const answererOf = ({
@@ -49,6 +50,30 @@ export const answersHere = (
 ): boolean =>
   to === undefined ||
   (quorum === 1 && decide(access, caller, { kind: 'question', agent, node, to, notOwner, owner: caller.owner }));
+
+/** A question of a run that has ended with questions. */
+type Asked = Addressed & { readonly id: string };
+
+/** What an interrupted run asks others than the owner of its thread. */
+export const askedOfOthers = ({ end }: Pick<Run, 'end'>): readonly Asked[] =>
+  end?.interruptsJson === undefined
+    ? []
+    : (JSON.parse(end.interruptsJson) as readonly Asked[]).filter(({ to }) => to !== undefined);
+
+/** So many answers, one behind the other, are followed at most. */
+const mostAnswers = 100;
+
+/** The run to which the answers have led that others gave to what a run asked: the run itself where they gave none. */
+export async function behindAnswers(
+  run: Run,
+  { owner, call }: Pick<EndpointRequest, 'owner' | 'call'>,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<Run> {
+  let last = run;
+  for (let read = 0; read < mostAnswers && last.resumedBy !== undefined && askedOfOthers(last).length > 0; read++)
+    last = await threads.getRun({ owner, runId: last.resumedBy }, call());
+  return last;
+}
 
 /** The names under which a question may be addressed to the caller: of their roles, the levels of these, and everybody's. */
 export const addressesOf = ({ roles: known }: AccessRules, roles: readonly string[] = []): readonly string[] => [

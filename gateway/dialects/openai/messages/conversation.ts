@@ -1,3 +1,4 @@
+import { isCall, type Block } from '@agent-workflow/protos/message';
 import type { NewMessage } from '../../common/run-order.ts';
 import { isQuestionId, readCallId } from '../ids/call-id.ts';
 import { toAnswer } from './call.ts';
@@ -26,6 +27,21 @@ export function pendingIn(messages: readonly ReadMessage[]): Pending | undefined
   }
   return undefined;
 }
+
+/** The run of a question in the last message of the assistant. Its answer may have come from others, and the conversation has none. */
+export function askedIn(messages: readonly ReadMessage[]): Pending | undefined {
+  const last = messages.findLast(({ role }) => role === 'assistant');
+  const blocks = Array.isArray(last?.content) ? (last.content as readonly Block[]) : [];
+  const question = blocks.find((block) => isCall(block) && isQuestionId(block.id));
+  return question && { runId: (question['id'] as string).slice(0, runIdLength) };
+}
+
+/** The id of a question begins with that of its run. */
+const runIdLength = 36;
+
+/** The messages without the answers to questions among them. */
+export const withoutAnswers = (messages: readonly ReadMessage[]): readonly ReadMessage[] =>
+  messages.filter(({ result }) => !isQuestionId((result && readCallId(result.callId)?.callId) ?? ''));
 
 interface Given {
   readonly messages: readonly NewMessage[];

@@ -1,5 +1,6 @@
 import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
+import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
 import { addressesOf } from '../../common/file-addresses.ts';
 import { framed } from '../../common/framed.ts';
@@ -43,17 +44,14 @@ interface Ordered {
   readonly terms: RunTerms;
 }
 
-/** The run that a completion asks for. @throws Invalid naming the field, and NotFound for an unknown model */
-async function orderOf(request: Request, services: Services): Promise<Ordered> {
+/** The run that a completion asks for, or one that has its result already. @throws Invalid naming the field, and NotFound for an unknown model */
+async function orderOf(request: Request, services: Services): Promise<Ordered | { readonly found: Run }> {
   const { input, idempotency } = request;
   const { config, ...order } = toChatOrder(input);
   await refuseUnknownModel(input.model, request, services);
-  const { threadId, isKept, ...given } = await placeOf(
-    request,
-    fromChat(input.messages),
-    threadIn(input.metadata),
-    services,
-  );
+  const said = { messages: fromChat(input.messages), model: input.model };
+  const { threadId, isKept, run, ...given } = await placeOf(request, said, threadIn(input.metadata), services);
+  if (run) return { found: run };
   return {
     terms: { keptRequest: toKeptCompletion(digestOf(input), !isKept) },
     order: {
@@ -79,8 +77,10 @@ async function begin(
   const { messages, metadata } = request.input;
   const place = () => ({ threadId: threadIn(metadata), pendingRunId: pendingIn(fromChat(messages))?.runId });
   const earlier = await earlierAttempt(request, place, services);
-  if (earlier) return { runId: earlier.runId, threadId: earlier.threadId, status: earlier.status };
-  const { order, terms } = await orderOf(request, services);
+  if (earlier) return followed(earlier);
+  const ordered = await orderOf(request, services);
+  if ('found' in ordered) return followed(ordered.found);
+  const { order, terms } = ordered;
   const cancels = order.config?.on_disconnect === 'cancel';
   // A caller that disconnects meanwhile would not be seen to stop the run.
   const started = await startRun(
@@ -91,6 +91,9 @@ async function begin(
   await noteStarted(request, { order, runId: started.runId }, services);
   return started;
 }
+
+/** A run that is there, whose end is read from the record. */
+const followed = ({ runId, threadId, status }: Run) => ({ runId, threadId, status });
 
 async function answered(request: Request, services: Services): Promise<string> {
   const { owner, call, at } = request;

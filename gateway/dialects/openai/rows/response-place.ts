@@ -1,21 +1,23 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { messageKeyed } from '../../../idempotency/index.ts';
+import { behindAnswers } from '../../common/questions.ts';
 import type { Services } from '../../common/services.ts';
-import { readId } from '../ids/shown-id.ts';
+import { readId, shownId } from '../ids/shown-id.ts';
 import { conversationOf } from '../in/named.ts';
 import { fromItems } from '../messages/from-items.ts';
-import { pendingIn, toGiven, type ReadMessage } from '../messages/conversation.ts';
+import { pendingIn, toGiven, withoutAnswers, type ReadMessage } from '../messages/conversation.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import type { ResponseInput } from '../schemas/responses.ts';
 import { digestOf, type EarlierPlace } from './earlier-attempt.ts';
-import { placeOf, waitingRun, type Place } from './place.ts';
+import { placeOf, runOfOthers, waitingRun, type Place } from './place.ts';
 import { readStored } from './response-facts.ts';
 
 type Request = EndpointRequest<unknown, ResponseInput>;
 
 /**
- * The thread of a response: that of the one before it, that of its conversation, or one of its own. All of its input is new there.
+ * The thread of a response: that of the one before it, that of its conversation, or one of its own. All of its input is new there, but answers to what
+ * others have answered already: with these alone it is the response to which the answers of others have led.
  * @throws NotFound for what is absent
  */
 export async function placeOfResponse(
@@ -28,14 +30,21 @@ export async function placeOfResponse(
     throw refusalWith('Invalid', 'invalid_value', 'a response that is not stored cannot go on from one that is', [
       'store',
     ]);
-  if (previous === undefined && conversation === undefined) return placeOf(request, messages, undefined, services);
+  if (previous === undefined && conversation === undefined)
+    return placeOf(request, { messages, model }, undefined, services);
+  const pending = pendingIn(messages);
+  const waiting = pending && (await waitingRun(request, pending.runId, services));
+  const others = waiting || !pending ? undefined : await runOfOthers(request, { ...pending, model }, services);
+  const given = others ? withoutAnswers(messages) : messages;
+  const isBehind =
+    others && (shownId('resp', others.run.runId) === previous || conversationOf(conversation) === others.run.threadId);
+  if (isBehind && given.length === 0 && request.input.instructions === undefined)
+    return { threadId: others.run.threadId, isKept: true, run: others.latest };
   const thread =
     previous === undefined
       ? { threadId: await conversationThread(request, services) }
       : await threadAfter(request, { previous, model }, services);
-  const pending = pendingIn(messages);
-  const waiting = pending && (await waitingRun(request, pending.runId, services));
-  return { ...thread, isKept: true, ...toGiven(messages, waiting?.threadId === thread.threadId) };
+  return { ...thread, isKept: true, ...toGiven(given, waiting?.threadId === thread.threadId) };
 }
 
 /** Where an earlier attempt at a request would have gone on. */
@@ -70,7 +79,10 @@ const atOnce = 100;
 
 type ThreadOfPlace = Pick<Place, 'newestRunId' | 'isCopy'> & { readonly threadId: string };
 
-/** The thread in which a response goes on: that of the one before it, or where that is not the newest there, a copy as it left it. */
+/**
+ * The thread in which a response goes on: that of the one before it, or where that is not the newest there, a copy as it left it. Behind a response that
+ * asked others it goes on behind their answer.
+ */
 async function threadAfter(
   request: Request,
   { previous, model }: { readonly previous: string; readonly model: string },
@@ -92,9 +104,10 @@ async function threadAfter(
     throw refusalWith('Invalid', 'invalid_value', `that response is one of the model "${agent}"`, [
       'previous_response_id',
     ]);
+  const run = await behindAnswers(known.run, request, { threads });
   const thread = await threads.getThread({ owner, threadId }, call());
-  if (thread.runId === known.run.runId) return { threadId, newestRunId: known.run.runId };
-  const checkpointId = await lastCheckpointOf(request, known.run, { threads });
+  if (thread.runId === run.runId) return { threadId, newestRunId: run.runId };
+  const checkpointId = await lastCheckpointOf(request, run, { threads });
   if (checkpointId === undefined)
     throw refusalWith(
       'Invalid',

@@ -2,6 +2,7 @@ import { within } from '@agent-workflow/protos/call';
 import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
+import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
 import { addressesOf } from '../../common/file-addresses.ts';
 import { framed } from '../../common/framed.ts';
@@ -54,9 +55,7 @@ const createResponse = endpoint({
     const { stream, background } = input;
     const waits = !stream && !background;
     const again = await earlierAttempt(request, () => placeOfEarlier(request, services), services);
-    const begun: Begun = again
-      ? { runId: again.runId, threadId: again.threadId, status: again.status }
-      : await beginNew(request, waits, services);
+    const begun = again ? followed(again) : await beginNew(request, waits, services);
     const { facts, ...run } = begun;
     const { runId, status } = run;
     const justStarted = isOpen(status);
@@ -72,8 +71,13 @@ interface Begun extends Pick<StartReply, 'runId' | 'threadId' | 'status' | 'end'
   readonly facts?: ResponseFacts;
 }
 
+/** A run that is there, whose end is read from the record. */
+const followed = ({ runId, threadId, status }: Run): Begun => ({ runId, threadId, status });
+
 async function beginNew(request: Request, waits: boolean, services: Services): Promise<Begun> {
-  const { ordered, started } = await begin(request, waits, services);
+  const begun = await begin(request, waits, services);
+  if ('found' in begun) return followed(begun.found);
+  const { ordered, started } = begun;
   const { order, model, terms } = ordered;
   const { runId, existed, createdAt } = started;
   await noteStarted(request, { order, runId }, services);
@@ -90,8 +94,9 @@ async function begin(
   request: Request,
   waits: boolean,
   services: Services,
-): Promise<{ readonly ordered: Ordered; readonly started: StartReply }> {
+): Promise<{ readonly ordered: Ordered; readonly started: StartReply } | { readonly found: Run }> {
   const ordered = await orderOf(request, services);
+  if ('found' in ordered) return ordered;
   const { order, isKept, terms, newestRunId, copy } = ordered;
   try {
     const started = await startRun(
@@ -136,8 +141,8 @@ interface Ordered {
   readonly copy: string | undefined;
 }
 
-/** The run that a response asks for. @throws Invalid naming the field, NotFound for what is absent */
-async function orderOf(request: Request, services: Services): Promise<Ordered> {
+/** The run that a response asks for, or one that has its result already. @throws Invalid naming the field, NotFound for what is absent */
+async function orderOf(request: Request, services: Services): Promise<Ordered | { readonly found: Run }> {
   const { input, call, idempotency } = request;
   const { config, ...order } = toResponseOrder(input);
   const model = input.model ?? (await knownAgents(services.execution, call())).defaultName;
@@ -148,7 +153,8 @@ async function orderOf(request: Request, services: Services): Promise<Ordered> {
   if (messages.length === 0 && instructions === undefined)
     throw refusalWith('Invalid', 'missing_required_parameter', 'input is required', ['input']);
   const place = await placeOfResponse(request, { messages, model }, services);
-  const { threadId, messages: given = [], isKept: hasThread, newestRunId, isCopy, ...more } = place;
+  const { threadId, messages: given = [], isKept: hasThread, newestRunId, isCopy, run, ...more } = place;
+  if (run) return { found: run };
   const isKept = input.store !== false;
   const isUnkept = !isKept && !hasThread;
   const all = [
