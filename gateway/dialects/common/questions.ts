@@ -51,14 +51,18 @@ export const answersHere = (
   to === undefined ||
   (quorum === 1 && decide(access, caller, { kind: 'question', agent, node, to, notOwner, owner: caller.owner }));
 
+/** The run that was the first to ask: the id of a question begins with it. */
+export const askingRunId = (questionId: string): string => questionId.slice(0, 36);
+
 /** A question of a run that has ended with questions. */
 type Asked = Addressed & { readonly id: string };
 
-/** What an interrupted run asks others than the owner of its thread. */
-export const askedOfOthers = ({ end }: Pick<Run, 'end'>): readonly Asked[] =>
-  end?.interruptsJson === undefined
-    ? []
-    : (JSON.parse(end.interruptsJson) as readonly Asked[]).filter(({ to }) => to !== undefined);
+/** What an interrupted run asks. */
+export const askedBy = ({ end }: Pick<Run, 'end'>): readonly Asked[] =>
+  end?.interruptsJson === undefined ? [] : (JSON.parse(end.interruptsJson) as readonly Asked[]);
+
+/** Whether an interrupted run asks others than the owner of its thread. */
+export const waitsForOthers = (run: Pick<Run, 'end'>): boolean => askedBy(run).some(({ to }) => to !== undefined);
 
 /** So many answers, one behind the other, are followed at most. */
 const mostAnswers = 100;
@@ -70,7 +74,7 @@ export async function behindAnswers(
   { threads }: Pick<Services, 'threads'>,
 ): Promise<Run> {
   let last = run;
-  for (let read = 0; read < mostAnswers && last.resumedBy !== undefined && askedOfOthers(last).length > 0; read++)
+  for (let read = 0; read < mostAnswers && last.resumedBy !== undefined && waitsForOthers(last); read++)
     last = await threads.getRun({ owner, runId: last.resumedBy }, call());
   return last;
 }

@@ -49,21 +49,24 @@ async function requireAgent(
   if (!names.includes(params.agent)) throw notFound(`there is no agent "${params.agent}"`);
 }
 
-/** The run that a request asks for. @throws Invalid, and BadRequest where questions are left open */
+/** The run that a request asks for, or the one that has what others have answered. @throws Invalid, and BadRequest where questions are left open */
 async function toOrder(
   request: EndpointRequest<{ readonly agent: string }, RunAgentInput>,
   isNewThread: boolean,
   services: Services,
-): Promise<RunOrder> {
+): Promise<RunOrder | { readonly found: Run }> {
   const { input, params } = request;
   const { threadId, protocolVersion = '1.0', tools = [], context = [], forwardedProps } = input;
   if (!(Number.parseInt(protocolVersion, 10) < nextVersion))
     throw invalidAt(['body', 'protocolVersion'], 'must be 1.0, or an earlier one');
-  const [messages, resume, state] = await Promise.all([
+  const [messages, changed] = await Promise.all([
     newMessages(request, isNewThread, services),
-    answersOf(request, services),
     changedState(request, isNewThread, services),
   ]);
+  const { resume, answered } = await answersOf(request, messages.length > 0, services);
+  if (answered && !resume && messages.length === 0) return { found: (await earlierRun(request, services)) ?? answered };
+  // Of a page that has not seen the answer the state is older than that of the thread.
+  const state = answered ? {} : changed;
   return {
     ...(messages.length > 0 && { messages }),
     ...(resume && { resume }),
@@ -76,6 +79,12 @@ async function toOrder(
     config: { thread_id: threadId, agent: params.agent },
   };
 }
+
+/** The run that an earlier attempt at this request has started. */
+const earlierRun = (
+  { owner, newId, call }: RunRequest,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<Run | undefined> => undefinedIfNotFound(threads.getRun({ owner, runId: newId('run') }, call()));
 
 const digestOf = (input: RunAgentInput): string => hash('sha256', JSON.stringify(input), 'base64url');
 
@@ -157,7 +166,16 @@ const run = endpoint({
     // The same request again is the run that it was the first time.
     const request = messageKeyed(given, ['agui', params.agent, input.threadId, input.runId, digestOf(input)]);
     const keptRequest = toKept(request.input);
-    const { order, started } = await startInThread(request, { keptRequest }, services);
+    const begun = await startInThread(request, { keptRequest }, services);
+    if ('found' in begun) {
+      const { runId, agent } = begun.found;
+      return {
+        follow: { owner, runId, after: 0 },
+        call: call(streamMs),
+        extras: inEvents({ owner, runId, agent, needsMessages: false }, services),
+      };
+    }
+    const { order, started } = begun;
     const { runId, status, isNewThread } = started;
     // Of a request that comes again nothing is new to the thread.
     const beganEmpty = isNewThread && Object.keys(input.state ?? {}).length === 0;
@@ -182,9 +200,10 @@ async function startInThread(
   request: RunRequest,
   terms: RunTerms,
   services: Services,
-): Promise<{ readonly order: RunOrder; readonly started: StartReply }> {
+): Promise<{ readonly order: RunOrder; readonly started: StartReply } | { readonly found: Run }> {
   const start = async (onlyNewThread: boolean) => {
     const order = await toOrder(request, onlyNewThread, services);
+    if ('found' in order) return order;
     const starts = { granularity: 'full', terms, onlyNewThread } as const;
     return { order, started: await startRun({ ...request, input: order }, starts, services) };
   };

@@ -1,4 +1,5 @@
 import { isCall, type Block } from '@agent-workflow/protos/message';
+import { askingRunId } from '../../common/questions.ts';
 import type { NewMessage } from '../../common/run-order.ts';
 import { isQuestionId, readCallId } from '../ids/call-id.ts';
 import { toAnswer } from './call.ts';
@@ -33,11 +34,8 @@ export function askedIn(messages: readonly ReadMessage[]): Pending | undefined {
   const last = messages.findLast(({ role }) => role === 'assistant');
   const blocks = Array.isArray(last?.content) ? (last.content as readonly Block[]) : [];
   const question = blocks.find((block) => isCall(block) && isQuestionId(block.id));
-  return question && { runId: (question['id'] as string).slice(0, runIdLength) };
+  return question && { runId: askingRunId(question['id'] as string) };
 }
-
-/** The id of a question begins with that of its run. */
-const runIdLength = 36;
 
 /** The messages without the answers to questions among them. */
 export const withoutAnswers = (messages: readonly ReadMessage[]): readonly ReadMessage[] =>

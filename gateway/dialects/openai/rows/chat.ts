@@ -49,8 +49,8 @@ async function orderOf(request: Request, services: Services): Promise<Ordered | 
   const { input, idempotency } = request;
   const { config, ...order } = toChatOrder(input);
   await refuseUnknownModel(input.model, request, services);
-  const said = { messages: fromChat(input.messages), model: input.model };
-  const { threadId, isKept, run, ...given } = await placeOf(request, said, threadIn(input.metadata), services);
+  const conversation = { messages: fromChat(input.messages), model: input.model };
+  const { threadId, isKept, run, ...given } = await placeOf(request, conversation, threadIn(input.metadata), services);
   if (run) return { found: run };
   return {
     terms: { keptRequest: toKeptCompletion(digestOf(input), !isKept) },

@@ -4,7 +4,7 @@ import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import type { RunOrder } from '../../common/run-order.ts';
-import { askedOfOthers, behindAnswers } from '../../common/questions.ts';
+import { waitsForOthers, behindAnswers } from '../../common/questions.ts';
 import type { Services } from '../../common/services.ts';
 import { addedBy, askedIn, pendingIn, toGiven, withoutAnswers, type ReadMessage } from '../messages/conversation.ts';
 import { readKept } from './response-facts.ts';
@@ -27,7 +27,7 @@ type Request = Pick<EndpointRequest, 'owner' | 'call' | 'newId'>;
 type Threads = Pick<Services, 'threads'>;
 
 /** What a request holds. */
-interface Said {
+interface Conversation {
   readonly messages: readonly ReadMessage[];
   readonly model: string;
 }
@@ -40,7 +40,7 @@ interface Said {
  */
 export async function placeOf(
   request: Request,
-  { messages, model }: Said,
+  { messages, model }: Conversation,
   threadId: string | undefined,
   { threads }: Threads,
 ): Promise<Place> {
@@ -81,7 +81,7 @@ export async function runOfOthers(
 ): Promise<RunOfOthers | undefined> {
   const run = await undefinedIfNotFound(threads.getRun({ owner: request.owner, runId }, request.call()));
   // For another agent than that of the request the caller may not be authorized.
-  if (run?.status !== 'interrupted' || run.agent !== model || askedOfOthers(run).length === 0) return undefined;
+  if (run?.status !== 'interrupted' || run.agent !== model || !waitsForOthers(run)) return undefined;
   return { run, latest: await behindAnswers(run, request, { threads }) };
 }
 
