@@ -8,10 +8,11 @@ import crypto, { hash, randomFillSync } from 'node:crypto';
 export function newId(): string {
   count(Date.now());
   const at = draw();
-  const time = lastMs.toString(16).padStart(12, '0');
-  const variant = hex[0x80 | (byteAt(at) & 0x3f)] ?? '';
-  const counted = (counter + 0x7000).toString(16);
-  return `${time.slice(0, 8)}-${time.slice(8)}-${counted}-${variant}${hexAt(at + 1)}-${hexAt(at + 2)}${hexAt(at + 3)}${hexAt(at + 4)}${hexAt(at + 5)}${hexAt(at + 6)}${hexAt(at + 7)}`;
+  idBytes.writeUIntBE(lastMs, 0, 6);
+  idBytes.writeUInt16BE(0x7000 | counter, 6);
+  pool.copy(idBytes, 8, at, at + randomBytes);
+  idBytes.writeUInt8((idBytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return uuidText(idBytes);
 }
 
 /** A UUIDv7 that need not sort within a millisecond, at an eighth of the cost of `newId`: Node's own generator, which Node 22 lacks. */
@@ -23,13 +24,24 @@ export const newUnorderedId: () => string =
  * time, from any other id a UUIDv8.
  */
 export function idFrom(id: string, what: string): string {
-  const bytes = hash('sha256', `${what}\n${id}`, 'buffer').subarray(0, 16);
+  const bytes = hash('sha256', `${what}\n${id}`, 'buffer');
   const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
   if (time) bytes.write(`${time[1] ?? ''}${time[2] ?? ''}`, 0, 'hex');
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | (time ? 0x70 : 0x80), 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  const text = bytes.toString('hex');
-  return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join('-');
+  return uuidText(bytes);
+}
+
+/** The usual spelling of the UUID whose 16 bytes these begin with. It is written in place, a tenth of the memory of a text put together. */
+export function uuidText(from: Uint8Array): string {
+  let to = 0;
+  for (let at = 0; at < 16; at++) {
+    if (at === 4 || at === 6 || at === 8 || at === 10) to += 1;
+    const byte = from[at] ?? 0;
+    idText[to++] = digits[byte >> 4] ?? 0;
+    idText[to++] = digits[byte & 0x0f] ?? 0;
+  }
+  return idText.toString('latin1');
 }
 
 /** The owner of what is made without authentication. No signed-in user has this key, because theirs begin with `u:`. */
@@ -70,6 +82,6 @@ function draw(): number {
   return drawn - randomBytes;
 }
 
-const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-const byteAt = (at: number): number => pool[at] ?? 0;
-const hexAt = (at: number): string => hex[byteAt(at)] ?? '';
+const digits = Buffer.from('0123456789abcdef');
+const idBytes = Buffer.alloc(16);
+const idText = Buffer.from('00000000-0000-0000-0000-000000000000');

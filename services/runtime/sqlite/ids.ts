@@ -1,9 +1,10 @@
+import { uuidText } from '@agent-workflow/kit/ids';
+
 /** An id as a column has it. */
 export type StoredId = string | Uint8Array;
 
 /** The value of each digit by its code; -1 for what is none. */
 const digits = Int8Array.from({ length: 128 }, (_, code) => '0123456789abcdef'.indexOf(String.fromCharCode(code)));
-const bytesInHex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 const uuidLength = 36;
 const isDash = (at: number): boolean => at === 8 || at === 13 || at === 18 || at === 23;
@@ -32,11 +33,5 @@ export function toStoredId(id: string): StoredId {
 /** The id that {@link toStoredId} has stored. */
 export function fromStoredId(stored: unknown): string {
   // A column of ids has nothing else.
-  if (!(stored instanceof Uint8Array)) return stored as string;
-  let id = '';
-  for (let at = 0; at < stored.length; at++) {
-    if (at === 4 || at === 6 || at === 8 || at === 10) id += '-';
-    id += bytesInHex[stored[at] ?? 0] ?? '';
-  }
-  return id;
+  return stored instanceof Uint8Array ? uuidText(stored) : (stored as string);
 }
