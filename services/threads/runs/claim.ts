@@ -1,6 +1,7 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { stale, type ServiceError } from '@agent-workflow/kit/errors';
 import { defaultAgent } from '@agent-workflow/kit/agents';
+import { without } from '@agent-workflow/kit/without';
 import type { Message } from '@agent-workflow/protos/message';
 import { heldMessages, type HeldMessage } from '@agent-workflow/protos/progress';
 import type {
@@ -259,10 +260,9 @@ export function claim({ owner, head, run, input, hasNewInput, isGoing, worker, s
   const resumes = head.interruptedRun;
 
   const begins = !refused && !retried && !isGoing && entry.next.length === 0;
-  const { answeredByOthers: before, ...entered } = entry.head;
-  const isByOthers = !begins && (before ?? (!refused && isAnsweredByOthers(owner, run)));
+  const isByOthers = !begins && (entry.head.answeredByOthers ?? (!refused && isAnsweredByOthers(owner, run)));
   const claimed: Head = {
-    ...noteRevision(entered),
+    ...without(noteRevision(entry.head), 'answeredByOthers'),
     ...(isByOthers && { answeredByOthers: true }),
     version: head.version + 1,
     epoch: head.epoch + 1,
@@ -275,10 +275,9 @@ export function claim({ owner, head, run, input, hasNewInput, isGoing, worker, s
     next: entry.next,
     claims: head.claims + 1,
   };
-  const { input: _inLogNow, ...rest } = run;
   const record: RunRecord = {
     // Input that is refused stays with the run: a later claim refuses it again.
-    ...servedRun(refused ? run : rest, head),
+    ...servedRun(refused ? run : without(run, 'input'), head),
     status: 'running',
     updatedAt: now,
     outputFrom: nextPosition,
@@ -351,17 +350,16 @@ interface Entrance {
 }
 
 /** What the input does to the thread: answers calls or questions, goes on where an interrupted run stood, or begins anew. */
-function enter({ interruptedRun: _, ...head }: Head, run: RunRecord, { input, isNew, now }: Entrance): Entry {
+function enter(head: Head, run: RunRecord, { input, isNew, now }: Entrance): Entry {
   const open = unanswered(head, run.answers);
   const cancelled = isNew && run.resume === undefined ? open : [];
   const begins = startsAnew(head, { answers: run.answers, hasNewInput: isNew, resume: run.resume });
-  const { progress: _progress, ...bare } = head;
   const next = begins ? [] : head.next;
   // What a step held that nobody ends any more: its messages enter the log here, the rest is merged by the worker.
   const held = next.length === 0 ? heldMessages(head.progress) : undefined;
   return {
     head: {
-      ...(begins && !held ? bare : head),
+      ...(begins && !held ? without(head, 'interruptedRun', 'progress') : without(head, 'interruptedRun')),
       openCalls: cancelled.length > 0 ? [] : open,
       openInterrupts: [],
       next: [],

@@ -1,4 +1,5 @@
 import { invalid, isServiceError, stale, notFound } from '@agent-workflow/kit/errors';
+import { without } from '@agent-workflow/kit/without';
 import type {
   CommitStepReply,
   CommitStepRequest,
@@ -88,9 +89,9 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
   refuseStep(request);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
   const removedFromContext = leaving(request.removedFromContext, messages, snapshot.entries);
-  const { progress: _, addressed, ...before } = head;
+  const { addressed } = head;
   const stepped: Head = {
-    ...before,
+    ...without(head, 'progress', 'addressed'),
     version: head.version + 1,
     step: ofInput ? step : step + 1,
     nextPosition,
@@ -224,15 +225,15 @@ const failedRun = ({ newestRun }: Head, runId: string, end: RunEnd): Pick<Head, 
 /** Ends the run that holds the thread, and gives the thread to the run that waited longest. */
 export function endRun(
   head: Head,
-  { wakeAt: slept, ...run }: RunRecord,
-  { end, at, left, wakeAt = end.status === 'interrupted' ? undefined : slept, ...serving }: Ending,
+  run: RunRecord,
+  { end, at, left, wakeAt = end.status === 'interrupted' ? undefined : run.wakeAt, ...serving }: Ending,
 ): { readonly head: Head; readonly run: RunRecord } {
-  const { progress, addressed, ...free } = withoutRun(head);
+  const { progress, addressed } = head;
   const [nextRun, ...queue] = head.queue;
   const interrupted = end.status === 'interrupted' ? { interruptedRun: run.runId } : {};
   const waits = end.status === 'interrupted' || head.interruptedRun !== undefined;
   const freed: Head = {
-    ...free,
+    ...without(withoutRun(head), 'progress', 'addressed'),
     queue,
     claims: 0,
     updatedAt: Math.max(at, head.updatedAt),
@@ -248,7 +249,7 @@ export function endRun(
   return {
     head: fixNextRevision(freed, serving),
     run: {
-      ...servedRun(run, head),
+      ...servedRun(without(run, 'wakeAt'), head),
       ...{ status: end.status, updatedAt: at, end, outputTo: head.nextPosition },
       ...(wakeAt === undefined ? {} : { wakeAt }),
     },

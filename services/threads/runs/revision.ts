@@ -1,5 +1,6 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { ServiceError } from '@agent-workflow/kit/errors';
+import { without } from '@agent-workflow/kit/without';
 import { revisionFor } from '@agent-workflow/protos/routing';
 import { iterationsIn } from '@agent-workflow/protos/progress';
 import { isRetired } from '../agents/routing.ts';
@@ -14,9 +15,8 @@ export interface Serving {
 }
 
 /** The head with this revision for the run that holds the thread. */
-function withRevision({ revision: _, ...head }: Head, revision: string | undefined): Head {
-  return revision === undefined ? head : { ...head, revision };
-}
+const withRevision = (head: Head, revision: string | undefined): Head =>
+  revision === undefined ? without(head, 'revision') : { ...head, revision };
 
 /** Thrown by a decision: another replica may have given the thread its last revision by a newer routing. It is made again by one that is read anew. */
 export class OldRoutings extends ServiceError {
@@ -64,14 +64,12 @@ export function fixNextRevision(head: Head, serving: Serving): Head {
 }
 
 /** The head with the revision of a run that begins noted for the answers to what that run may ask. */
-export function noteRevision({ lastRevision: _, ...head }: Head): Head {
-  return head.revision === undefined ? head : { ...head, lastRevision: head.revision };
-}
+export const noteRevision = (head: Head): Head =>
+  head.revision === undefined ? without(head, 'lastRevision') : { ...head, lastRevision: head.revision };
 
 /** The run with the revision that the head of its thread has for it. */
-export function servedRun({ revision: _, ...run }: RunRecord, { revision }: Pick<Head, 'revision'>): RunRecord {
-  return revision === undefined ? run : { ...run, revision };
-}
+export const servedRun = (run: RunRecord, { revision }: Pick<Head, 'revision'>): RunRecord =>
+  revision === undefined ? without(run, 'revision') : { ...run, revision };
 
 /** Whether a worker may claim the run that holds the thread: its own revision, and every run without one. */
 export const mayServe = (worker: string | undefined, { revision }: Pick<Head, 'revision'>): boolean =>
