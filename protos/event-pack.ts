@@ -58,15 +58,9 @@ const isSamePlace = (one: Place, other: Place): boolean =>
   one.emitted === other.emitted &&
   one.tasks === other.tasks;
 
-const placeOf = ({ kind, node, step, messageId, role, emitted, tasks }: RunEvent): Place => ({
-  kind,
-  ...(node === undefined ? {} : { node }),
-  ...(step === undefined ? {} : { step }),
-  ...(messageId === undefined ? {} : { messageId }),
-  ...(role === undefined ? {} : { role }),
-  ...(emitted === undefined ? {} : { emitted }),
-  ...(tasks === undefined ? {} : { tasks }),
-});
+const placeOf = ({ kind, node, step, messageId, role, emitted, tasks }: RunEvent): Place =>
+  // JSON leaves out what is not there.
+  ({ kind, node, step, messageId, role, emitted, tasks }) as Place;
 
 function packedOf(place: number, { at, data, message, state, repeat }: RunEvent): PackedEvent {
   if (!message && !state && !repeat) return [place, at, data.byteLength];

@@ -67,7 +67,7 @@ interface ByPolicy {
   readonly runStep: RunStep;
 }
 
-async function runByPolicy(step: Step, name: string, { node, policy, runStep }: ByPolicy): Promise<NodeResult> {
+function runByPolicy(step: Step, name: string, { node, policy, runStep }: ByPolicy): Promise<NodeResult> {
   if (!policy) return runAttempt(step, name, node, runStep);
   const { signal } = step.run;
   const onRestart = (attempt: number, error: unknown): void => {
@@ -147,7 +147,7 @@ export const runUnder = ({ run, servicesUnder }: Step, signal: AbortSignal): Run
 const placeOf = ({ branch }: Step, node: string): string =>
   branch === undefined ? `node "${node}"` : `branch ${String(branch)} of node "${node}"`;
 
-async function runAttempt(step: Step, name: string, node: AnyNode, runStep: RunStep): Promise<NodeResult> {
+function runAttempt(step: Step, name: string, node: AnyNode, runStep: RunStep): Promise<NodeResult> {
   if (typeof node === 'function') return runFunction(step, name, node);
   return 'nodes' in node ? runSubgraph(step, name, node, runStep) : runTools(step, name, node);
 }

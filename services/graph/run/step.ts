@@ -121,7 +121,7 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   if (step.graph.steps) return runTogether(step, step.graph.steps);
   const [only] = step.nodes;
   if (only !== undefined && step.nodes.length === 1)
-    return [await unlessAborted(signal, async () => runNodeOrBranches(step, only))];
+    return [await unlessAborted(signal, () => runNodeOrBranches(step, only))];
   return underOwnSignal({ signal }, async (own) => {
     const inner = { ...step, run: runUnder(step, own), streamsReturned: true };
     return Promise.all(step.nodes.map(async (name) => runBeside(inner, name)));

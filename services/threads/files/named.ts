@@ -18,6 +18,7 @@ export function filesNamedBy(
   messages: readonly MessageEntry[],
   onFault: (fault: ErrorDetail) => void = () => undefined,
 ): readonly NamedFile[] {
+  if (!messages.some(({ json }) => mayName(json))) return [];
   const found = new Map<string, NamedFile>();
   for (const [index, { json }] of messages.entries()) {
     if (!mayName(json)) continue;
@@ -33,6 +34,7 @@ export function filesNamedBy(
 
 /** The same for messages of a step: the results of its tools may be, or hold, a list of blocks. */
 export function filesNamedByStep(messages: readonly MessageEntry[]): readonly string[] {
+  if (!messages.some(({ json }) => mayName(json))) return [];
   const found = new Set(filesNamedBy(messages).map(({ fileId }) => fileId));
   for (const { json } of messages) {
     if (!mayName(json)) continue;
