@@ -1,9 +1,9 @@
 import test from 'ava';
 import { createClient, user } from '../servers/client.ts';
-import { startCounted, type Counts } from '../servers/counted.ts';
+import { startCounted, type Counted, type Counts } from '../servers/counted.ts';
 import { makeWorkspace } from '../servers/standalone.ts';
 
-/** What one request may cost. A bound has some room above what was counted, for the timers of the process. */
+/** What one request may cost. A bound has about 4 % of room above what was counted. */
 interface Bounds {
   /** SQL texts that are run, transactions aside. */
   readonly statements: number;
@@ -15,6 +15,9 @@ interface Bounds {
   /** Calls of our functions. */
   readonly calls: number;
 }
+
+/** How often bytes, promises and calls are counted: timers, and functions that are not compiled yet on a busy machine, add to each count. */
+const rounds = 3;
 
 /** Enough for the functions of a request to be compiled, and for what they hold to be made. */
 const warmUp = 400;
@@ -68,24 +71,24 @@ const kinds: readonly Kind[] = [
   {
     title: 'an invoke on a new thread',
     request: invoke,
-    bounds: { statements: 12, transactions: 3.1, rows: 1, kilobytes: 264, promises: 196, calls: 1465 },
+    bounds: { statements: 12, transactions: 3.1, rows: 1, kilobytes: 250, promises: 196, calls: 1460 },
   },
   {
     title: 'a list of 100 threads',
     request: ['GET', '/v1/threads?limit=100'],
     given: [[100, invoke]],
-    bounds: { statements: 1, transactions: 0.1, rows: 2, kilobytes: 330, promises: 19, calls: 2850 },
+    bounds: { statements: 1, transactions: 0.1, rows: 2, kilobytes: 328, promises: 19, calls: 2940 },
   },
   {
     title: 'a list of 100 messages',
     request: ['GET', '/v1/threads/long/messages?limit=100'],
     given: [[60, turnOfLong]],
-    bounds: { statements: 2, transactions: 0.1, rows: 2, kilobytes: 300, promises: 29, calls: 1500 },
+    bounds: { statements: 2, transactions: 0.1, rows: 2, kilobytes: 274, promises: 29, calls: 1415 },
   },
   {
     title: 'the store of a memory',
     request: memory,
-    bounds: { statements: 3, transactions: 1.1, rows: 1, kilobytes: 120, promises: 53, calls: 1030 },
+    bounds: { statements: 3, transactions: 1.1, rows: 1, kilobytes: 106, promises: 53, calls: 965 },
   },
 ];
 
@@ -102,11 +105,18 @@ for (const { title, request, given = [], bounds } of kinds) {
     };
     for (const before of given) await sendMany(...before);
     await sendMany(warmUp, request);
-    const found: Counts[] = [];
-    for (const what of ['statements', 'bytes', 'promises', 'calls'] as const)
-      found.push(await service.count(what, () => sendMany(counted, request)));
-    const cost = perRequest(Object.assign({}, ...found) as Counts);
-    t.log(JSON.stringify(cost), found[0]);
+    const count = (what: Counted): Promise<Counts> => service.count(what, () => sendMany(counted, request));
+    const { statements = {}, rows = 0 } = await count('statements');
+    const least = async (what: 'bytes' | 'promises' | 'calls'): Promise<number> => {
+      let fewest = Infinity;
+      for (let round = 0; round < rounds; round++) fewest = Math.min(fewest, (await count(what))[what] ?? Infinity);
+      return fewest;
+    };
+    const cost = perRequest({
+      ...{ statements, rows },
+      ...{ bytes: await least('bytes'), promises: await least('promises'), calls: await least('calls') },
+    });
+    t.log(JSON.stringify(cost), statements);
     for (const [name, bound] of Object.entries(bounds) as [keyof Bounds, number][])
       t.true(cost[name] <= bound, `${name}: ${String(cost[name])}, at most ${String(bound)}`);
   });
