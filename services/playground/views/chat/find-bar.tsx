@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { describe } from '../../session/session.ts';
 import { grouped } from '../../ui/format.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -11,7 +11,7 @@ const quietMs = 200;
 export function FindBar({ finding }: { readonly finding: Finding }) {
   const [text, setText] = useState(finding.text.peek());
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => box.current?.focus(), []);
+  useLayoutEffect(() => box.current?.focus(), []);
   useEffect(() => {
     const timer = setTimeout(() => void finding.seek(text.trim()), quietMs);
     return () => clearTimeout(timer);

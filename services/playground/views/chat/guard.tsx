@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { digest } from '../../ui/json-start.ts';
 import type { OpenWait } from './open-wait.ts';
 
@@ -14,7 +14,8 @@ interface GuardProps {
 /** Asks what a message is that comes while the agent waits: its answer, or one that goes past the question, which is then gone. */
 export function Guard({ open: { kind, answerable }, text, onAnswer, onPast, onLeave }: GuardProps) {
   const first = useRef<HTMLButtonElement>(null);
-  useEffect(() => first.current?.focus(), []);
+  // Before the next key is pressed, which is meant for what it asks.
+  useLayoutEffect(() => first.current?.focus(), []);
   const mayAnswer = answerable !== undefined && text.trim() !== '';
   const what = kind === 'question' ? 'question' : 'call of a tool';
   return (
