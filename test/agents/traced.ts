@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import {
   callsTools,
   END,
@@ -53,7 +54,8 @@ export const graph = new StateGraph({})
   .addNode('sub', inner)
   .addNode('branch', async (_state, { input, progress }) => {
     if (input === 1) progress('the shop is slow');
-    await new Promise((resolve) => setTimeout(resolve, input === 1 ? 30 : 0));
+    // In turns: however long the process is held up, it takes longer than the others.
+    for (let turn = 0; turn < (input === 1 ? 30 : 1); turn++) await wait(1);
     return { messages: [{ role: 'assistant', content: `branch ${String(input)}` }] };
   })
   .addNode(
