@@ -5,8 +5,17 @@ import { wantsFrame, type Subscription } from '../protocol/channels.ts';
 import type { ProtocolFrame } from '../protocol/protocol-frame.ts';
 import { CommandRefusal } from './command-reply.ts';
 
-/** Publishes events until the signal fires. */
-type Publish = (signal: AbortSignal, send: (frame: ProtocolFrame) => Promise<void>) => Promise<void>;
+/** What one event of a run is to a subscription. */
+interface PublishedEvent {
+  readonly frames: readonly ProtocolFrame[];
+  /** Its number in the thread. */
+  readonly seq: number;
+  /** Whether the run has just ended with it: then the last frame is its end. */
+  readonly isEnd: boolean;
+}
+
+/** Calls `send` with each event of the thread, also those of which there is nothing to send, until the signal fires. */
+export type Publish = (signal: AbortSignal, send: (event: PublishedEvent) => Promise<void>) => Promise<void>;
 
 /** The subscriptions of one connection. */
 export interface Subscriptions {
@@ -31,16 +40,36 @@ interface Subscribed {
   readonly ahead: Set<string>;
   /** The number of the last event that it has come to. */
   at: number;
+  /** The number of the last event of which it has nothing more to send, but the end of the run. */
+  done: number;
+  readonly signal: AbortSignal;
 }
 
 /**
  * Several subscriptions may get one event: it is sent for the first that comes to it, and for no other that was there then, because a client gives
- * each event to all of its subscriptions. A later one gets what was sent before it.
+ * each event to all of its subscriptions. A later one gets what was sent before it. The end of a run is sent when all that are there have sent what
+ * is before it: a client leaves all of them at that event.
  */
 export function createSubscriptions(talk: Talk): Subscriptions {
   const open = new Map<string, Subscribed>();
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => undefined);
+
+  let moved: PromiseWithResolvers<undefined> | undefined;
+  const wake = (): void => {
+    moved?.resolve(undefined);
+    moved = undefined;
+  };
+  talk.signal.addEventListener('abort', wake);
+  const come = (own: Subscribed, seq: number): void => {
+    own.done = seq;
+    wake();
+  };
+  const othersToo = async (own: Subscribed, seq: number): Promise<void> => {
+    come(own, seq);
+    while (!own.signal.aborted && [...open.values()].some(({ done }) => done < seq))
+      await (moved ??= Promise.withResolvers()).promise;
+  };
 
   const send = async (own: Subscribed, frame: ProtocolFrame): Promise<void> => {
     own.at = frame.seq;
@@ -52,6 +81,13 @@ export function createSubscriptions(talk: Talk): Subscriptions {
     }
     await talk.send(frame.json);
   };
+  const sendEvent = async (own: Subscribed, { frames, seq, isEnd }: PublishedEvent): Promise<void> => {
+    for (const frame of frames) {
+      if (isEnd && frame.channel === 'lifecycle') await othersToo(own, seq);
+      await send(own, frame);
+    }
+    come(own, seq);
+  };
 
   return {
     add: (subscription, publish) => {
@@ -62,27 +98,30 @@ export function createSubscriptions(talk: Talk): Subscriptions {
         );
       const id = newId();
       const controller = new AbortController();
-      const own = { subscription, controller, ahead: new Set<string>(), at: 0 };
-      open.set(id, own);
       const signal = AbortSignal.any([talk.signal, controller.signal]);
+      const own = { subscription, controller, ahead: new Set<string>(), at: 0, done: 0, signal };
+      open.set(id, own);
       const ended = (): void => {
         // Its time is over: no stream lasts for ever.
         if (!signal.aborted) talk.close(1012, 'subscribe again');
       };
-      publish(signal, (frame) => send(own, frame)).then(ended, (error: unknown) => {
+      publish(signal, (event) => sendEvent(own, event)).then(ended, (error: unknown) => {
         if (!signal.aborted && !isServiceError(error, 'Cancelled')) failure.reject(error);
       });
       return id;
     },
     remove: (id) => {
       open.get(id)?.controller.abort();
-      return open.delete(id);
+      const wasOpen = open.delete(id);
+      wake();
+      return wasOpen;
     },
     beside: async (work) => {
       try {
         await Promise.race([work, failure.promise]);
       } finally {
         for (const { controller } of open.values()) controller.abort();
+        wake();
       }
     },
   };

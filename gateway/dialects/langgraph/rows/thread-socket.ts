@@ -8,6 +8,7 @@ import { makeTicket } from '../../../tickets/index.ts';
 import type { Services } from '../../common/services.ts';
 import { runsOfThread } from '../live/thread-runs.ts';
 import { readSubscription, type Subscription } from '../protocol/channels.ts';
+import { threadSeq } from '../protocol/event-id.ts';
 import type { ProtocolFrame } from '../protocol/protocol-frame.ts';
 import { createRunEvents } from '../protocol/run-events.ts';
 import { Command, Subscribe, Unsubscribe, type CommandInput, type SubscribeInput } from '../schemas/streams.ts';
@@ -15,13 +16,13 @@ import { ThreadParams } from '../schemas/threads.ts';
 import { CommandRefusal, refusal, success, toCommandRefusal, type CommandResult } from './command-reply.ts';
 import { commandRow } from './commands.ts';
 import { createFramer } from '../../common/framed.ts';
-import { createLateEnd, waitMs } from '../../common/late-end.ts';
+import { createLateEnd, isFreshEnd, waitMs } from '../../common/late-end.ts';
 import { refuseOtherAgent } from './other-agent.ts';
 import { row } from './row.ts';
 import { runCommand } from './run-command.ts';
 import { runRecord } from './run-record.ts';
 import { streamMs } from './streams.ts';
-import { createSubscriptions, type Subscriptions } from './subscriptions.ts';
+import { createSubscriptions, type Publish, type Subscriptions } from './subscriptions.ts';
 
 const stream = { resource: 'graph', action: 'stream' } as const;
 
@@ -113,7 +114,7 @@ async function answer(talking: Talking, command: CommandInput): Promise<CommandR
 interface Publishing {
   readonly subscription: Subscription;
   readonly signal: AbortSignal;
-  readonly send: (frame: ProtocolFrame) => Promise<void>;
+  readonly send: Parameters<Publish>[1];
 }
 
 /** Sends the events of a thread that a subscription asks for, until it ends. */
@@ -130,11 +131,13 @@ async function publish(
       const record = runRecord({ owner, agent, call: of, runId, threadId }, services);
       return createRunEvents({ subscription, scope, ordinal, graphId: agent, record });
     }, call);
-    const lateEnd = createLateEnd();
+    const openedAt = Date.now();
+    const lateEnd = createLateEnd(openedAt);
     for await (const { events, scope } of services.execution.follow({ owner, runId, after: 0 }, call))
       for (const event of events) {
         if (subscription.channels.has('lifecycle')) await waitMs(lateEnd(event), signal);
-        for (const frame of await toFrames(event, scope)) await send(frame);
+        const seq = threadSeq(ordinal, event.seq);
+        await send({ frames: await toFrames(event, scope), seq, isEnd: isFreshEnd(event, openedAt) });
       }
   }
 }
