@@ -1,8 +1,7 @@
 import { createClient } from '@agent-workflow/client';
 import test from 'ava';
-import type { Page } from 'playwright-core';
 import { openPage, violationsIn } from './browser.ts';
-import { button, messages, saw } from './chat-page.ts';
+import { button, messages } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');

@@ -1,7 +1,6 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { stale, type ServiceError } from '@agent-workflow/kit/errors';
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import { without } from '@agent-workflow/kit/without';
 import type { Message } from '@agent-workflow/protos/message';
 import { heldMessages, type HeldMessage } from '@agent-workflow/protos/progress';
 import type {
@@ -28,7 +27,7 @@ import {
   settleRevision,
   type Serving,
 } from './revision.ts';
-import { agentOf } from '../record/head.ts';
+import { agentOf, without } from '../record/head.ts';
 import { isAnsweredByOthers } from '../record/answered-by-others.ts';
 import { refusalOfRun, settledIn } from '../record/addressed.ts';
 import { refusalToDrop } from '../record/kept-questions.ts';

@@ -1,5 +1,4 @@
 import { invalid, isServiceError, stale, notFound } from '@agent-workflow/kit/errors';
-import { without } from '@agent-workflow/kit/without';
 import type {
   CommitStepReply,
   CommitStepRequest,
@@ -16,6 +15,7 @@ import { spansBytes, stepContentBytes } from '@agent-workflow/protos/run-trace';
 import { heldMessages, withoutDeadlines } from '@agent-workflow/protos/progress';
 import type { Decision, Snapshot, Change } from '../ports/changes.ts';
 import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
+import { without } from '../record/head.ts';
 import { refuseMessages, refuseStep } from '../record/bounds.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { hasRoomFor, refuseLargeChange, withCheckpoint } from '../history/undo.ts';

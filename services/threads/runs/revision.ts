@@ -1,12 +1,11 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { ServiceError } from '@agent-workflow/kit/errors';
-import { without } from '@agent-workflow/kit/without';
 import { revisionFor } from '@agent-workflow/protos/routing';
 import { iterationsIn } from '@agent-workflow/protos/progress';
 import { isRetired } from '../agents/routing.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
-import { agentOf } from '../record/head.ts';
+import { agentOf, without } from '../record/head.ts';
 
 /** What decides which revision serves a run. */
 export interface Serving {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { without } from './without.ts';
+import { without } from './head.ts';
 
 const record: { readonly kept: number; readonly gone?: string; readonly other?: string } = { kept: 1, gone: 'a' };
 
