@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
+import { openRecordFile } from '../servers/record-file.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { until } from '../until.ts';
 import { replyText, serve } from './service.ts';
@@ -421,6 +420,6 @@ embeddedOnly(test, 'changes are made once, though the process dies before their 
 
 /** Takes from the record what keyed requests were answered, as if the process had died before it could keep that. */
 function forgetReplies(folder: string): void {
-  using db = new DatabaseSync(join(folder, 'threads.sqlite'));
+  using db = openRecordFile(folder);
   db.exec('UPDATE once SET reply = NULL');
 }

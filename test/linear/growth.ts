@@ -1,10 +1,8 @@
-import { performance } from 'node:perf_hooks';
-
-/** How long work takes with inputs of two lengths, one ten times the other. */
+/** How long work keeps this thread busy with inputs of two lengths, one ten times the other. */
 interface Growth {
   readonly shortMs: number;
   readonly longMs: number;
-  /** Less than this is not measured: a clock, a collector of garbage and other work make more of a difference. */
+  /** Less than this is not measured: a clock and a collector of garbage make more of a difference. */
   readonly noiseMs: number;
 }
 
@@ -14,7 +12,7 @@ interface Growth {
  */
 export const isLinear = ({ shortMs, longMs, noiseMs }: Growth): boolean => longMs < 40 * Math.max(shortMs, noiseMs);
 
-/** The best of several runs: a busy machine makes a run longer, never shorter. One run that is good enough decides. */
+/** The best of several runs: a collection of garbage makes a run longer, never shorter. One run that is good enough decides. */
 const runs = 5;
 
 export async function measure<T>(
@@ -33,7 +31,8 @@ export async function measure<T>(
 }
 
 async function timeOf<T>(work: (input: T) => unknown, input: T): Promise<number> {
-  const start = performance.now();
+  const before = process.threadCpuUsage();
   await work(input);
-  return performance.now() - start;
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
 }

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import { embeddedOnly } from '../../http/shape.ts';
+import { openRecordFile } from '../../servers/record-file.ts';
 import { graphId, ownId, refused, serveLangGraph } from './service.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'aws-crons-'));
@@ -71,7 +71,7 @@ embeddedOnly(test, 'a cron that cannot be read is left out', async (t) => {
   const [good, bad] = (await Promise.all(
     [1, 2].map(() => crons().create(graphId, { ...daily, metadata })),
   )) as unknown as readonly [Cron, Cron];
-  using db = new DatabaseSync(join(folder, 'threads.sqlite'));
+  using db = openRecordFile(folder);
   db.prepare('UPDATE resources SET json = ? WHERE id = ?').run(Buffer.from('{"spec":'), bad.cron_id);
   t.is(await crons().count({ metadata }), 1);
   const found = (await crons().search({ metadata })) as unknown as readonly Cron[];

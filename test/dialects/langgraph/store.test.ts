@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { embeddedOnly, isCluster } from '../../http/shape.ts';
+import { openRecordFile } from '../../servers/record-file.ts';
 import { until } from '../../until.ts';
 import { serveLangGraph } from './service.ts';
 
@@ -110,7 +110,7 @@ test('items are found by their meaning where they are indexed, and their memorie
   t.deepEqual(keysOf(await store().searchItems([root], { query })), ['tea']);
   // What is left to do for memories is seen in the record of the one process.
   if (isCluster) return;
-  using db = new DatabaseSync(join(folder, 'threads.sqlite'));
+  using db = openRecordFile(folder);
   const notes = db.prepare(`SELECT * FROM resources WHERE kind = 'item_memory' AND CAST(json AS TEXT) LIKE ?`);
   t.deepEqual(notes.all(`%${root}%`), []);
 });
@@ -139,7 +139,7 @@ embeddedOnly(test, 'an item goes after its time to live, which a read begins aga
   const ttl = seconds / 60;
   for (const key of ['kept', 'left', 'unread']) await store().putItem(namespace, key, { of: 'tea' }, { ttl });
   const rows = (): number => {
-    using db = new DatabaseSync(join(folder, 'threads.sqlite'));
+    using db = openRecordFile(folder);
     return Number(db.prepare(`SELECT count(*) AS n FROM resources WHERE id LIKE 'ttl-%'`).get()?.['n']);
   };
   t.is(rows(), 3);
@@ -189,7 +189,7 @@ test('what is no place, too large or no item is refused', async (t) => {
 embeddedOnly(test, 'an item that cannot be read stands in the way of no other', async (t) => {
   const namespace = [`torn-${String(process.pid)}`];
   for (const key of ['good', 'bad']) await store().putItem(namespace, key, { of: 'cabbage' });
-  using db = new DatabaseSync(join(folder, 'threads.sqlite'));
+  using db = openRecordFile(folder);
   const tear = (): void => {
     db.prepare('UPDATE resources SET json = ? WHERE id = ?').run(
       Buffer.from('{"value":'),
@@ -211,7 +211,7 @@ embeddedOnly(test, 'an item that cannot be read stands in the way of no other', 
 embeddedOnly(test, 'a note that a process has left about memories is settled by a sweep', async (t) => {
   const namespace = [`noted-${String(process.pid)}`];
   await store().putItem(namespace, 'kept', { text: 'lighthouses' });
-  using db = new DatabaseSync(join(folder, 'threads.sqlite'));
+  using db = openRecordFile(folder);
   const id = `${namespace[0] ?? ''}..kept`;
   const row = db.prepare('SELECT owner, json FROM resources WHERE id = ?').get(id);
   const { memory } = JSON.parse(Buffer.from(row?.['json'] as Uint8Array).toString()) as { memory: string };
