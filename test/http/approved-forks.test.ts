@@ -133,3 +133,15 @@ for (const [index, [name, rest]] of Object.entries(rests).entries())
       t.is(await paymentsOf(thread), payments);
     }
   });
+
+test('the owner answers what is to him beside a question of others, with any config', async (t) => {
+  const ada = as('ada', '');
+  const config = { thread_id: '6f1c2a52-1b8e-4b0e-9a54-0c7d6f8e1c01', removes: ['all'] };
+  const asked = await ada.send('POST', '/v1/graph/invoke', {
+    ...{ messages: [user('pay')], initial_state: { way: 'beside' }, config },
+  });
+  const { meta } = asked.body.data as { meta: { interrupts: readonly { id: string; to?: unknown }[] } };
+  const own = meta.interrupts.find(({ to }) => to === undefined);
+  const answered = await ada.send('POST', '/v1/graph/invoke', { resume: { [own?.id ?? '']: 'now' }, config });
+  t.is(answered.status, 200, JSON.stringify(answered.body));
+});

@@ -121,7 +121,12 @@ function concernedBy(head: Head, run: Concerning): readonly AddressedQuestion[] 
 
 /** Whether a run brings messages or results of tools, or takes messages away. A question may be asked by a call that stands in one. */
 const changesMessages = ({ answers, hasNewInput, options }: Concerning): boolean =>
-  hasNewInput || answers.length > 0 || (options !== undefined && holds(options, '"removes":'));
+  hasNewInput || answers.length > 0 || (options !== undefined && removesOf(options));
+
+function removesOf(options: Uint8Array): boolean {
+  if (!holds(options, '"removes":')) return false;
+  return ((fromJson(options) as { readonly removes?: readonly string[] }).removes ?? none).length > 0;
+}
 
 const holds = ({ buffer, byteOffset, byteLength }: Uint8Array, text: string): boolean =>
   Buffer.from(buffer, byteOffset, byteLength).includes(text);
