@@ -176,6 +176,20 @@ test.serial('a batch stores what its caller may, and says of each other one why 
   }
 });
 
+test.serial('the scope of a batch is that of its memories that name none', async (t) => {
+  const [sue, zoe] = [await as('sue', callers['sue'] ?? []), await as('zoe', ['root'])];
+  const batch = { scope: 'shared:handbook', memories: [{ ...note, content: 'of the batch' }] };
+  const all = { ...batch, memories: [...batch.memories, { ...note, content: 'of zoe', scope: 'own' }] };
+  t.is((await zoe.send('POST', `${memories}/batch`, all)).status, 200);
+  t.true((await holds('shared:handbook', zoe)).includes('of the batch'));
+  const own = await holds('own', zoe);
+  t.true(own.includes('of zoe') && !own.includes('of the batch'));
+  const refused = await sue.send('POST', `${memories}/batch`, { ...batch, scope: 'shared:secret' });
+  const [outcome] = dataOf(refused).memories as unknown as readonly { readonly error?: { readonly code: string } }[];
+  t.is(outcome?.error?.code, 'RESOURCE_NOT_FOUND');
+  t.is((await zoe.send('POST', `${memories}/batch`, { ...batch, scope: 'handbook' })).status, 422);
+});
+
 /** Every call of `ctx.memory` in a scope. */
 const calls: Readonly<Record<string, readonly [Action, (scope: string, id: string) => readonly unknown[]]>> = {
   store: ['write', (scope) => ['store', { content: 'a note on tea', category: 'tea', scope }]],

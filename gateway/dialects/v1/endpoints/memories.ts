@@ -150,7 +150,11 @@ export const storeMemories = endpoint({
   input: StoreMemories,
   reply: StoredMemories,
   handle: async (request, services) => {
-    const { memories } = request.input;
+    const { scope: ofAll } = request.input;
+    const memories = request.input.memories.map((memory) => ({
+      ...(ofAll !== undefined && { scope: ofAll }),
+      ...memory,
+    }));
     const replies: string[] = [];
     const store = async (index: number, input: StoreMemory): Promise<void> => {
       const newId = (what: string): string => request.newId(`${String(index)} ${what}`);

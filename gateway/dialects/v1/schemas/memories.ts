@@ -255,6 +255,7 @@ export const StoreMemories = objectOf('StoreMemoriesRequest', 'New memories.', {
     maxItems: 100,
     description: 'The memories, each as `POST /v1/store/memories` takes it',
   }),
+  scope: Type.Optional(described(Scope, 'The scope of those that name none. Default: `own`')),
 });
 export type StoreMemory = Static<typeof StoreMemory>;
 
