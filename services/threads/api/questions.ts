@@ -9,7 +9,7 @@ import type { ResourceKey, ResourceRecords } from '../ports/resources.ts';
 import { isAnswerable, questionIdOf } from '../record/addressed.ts';
 import { agentOf } from '../record/head.ts';
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import { fromJson, fromQuestions, toJson } from '../record/json.ts';
+import { fromQuestions, toJson } from '../record/json.ts';
 import {
   entriesOf,
   fromEntry,
@@ -23,6 +23,7 @@ import {
   type QuestionEntry,
   type QuestionPlace,
 } from '../record/question-entries.ts';
+import { senderOf } from '../record/sender.ts';
 
 interface QuestionCallsOptions {
   readonly store: ThreadReads & ResourceRecords;
@@ -216,13 +217,6 @@ function toQuestion(key: ThreadKey, { head, addressed, asking, shown }: Asked): 
     ...(deadline !== undefined && counts && { deadline }),
     ...(counts && 'default' in shown && { defaultJson: toJson(shown.default) }),
   };
-}
-
-/** Who has sent the request of a run, where that is not the owner of its thread. */
-function senderOf({ options }: RunRecord): string | undefined {
-  if (!Buffer.from(options.buffer, options.byteOffset, options.byteLength).includes('"sender":')) return undefined;
-  const { sender } = fromJson(options) as { readonly sender?: unknown };
-  return typeof sender === 'string' ? sender : undefined;
 }
 
 /** Removes the places of questions that are not open any more, with their entries; of the others makes those that lack, and looks at them again in a day. */

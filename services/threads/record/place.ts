@@ -23,17 +23,42 @@ export function placeMessages(
   return { messages: [...placed.values()], nextPosition: next };
 }
 
-/** Messages of a caller, which has no provider data: what they have in common with the stored ones whose places they take keeps it. */
+/**
+ * Messages of a caller as they are kept. A caller has no provider data: what they have in common with the stored ones whose places they take keeps
+ * it. Who has sent a message by a share of the thread is for the service to say, unless the run `isSent` by such a share.
+ */
 export const withKnownData = (
   entries: readonly MessageEntry[],
   known: ReadonlyMap<string, Pick<LogEntry, 'json'>>,
+  isSent: () => boolean = () => false,
 ): readonly MessageEntry[] =>
   entries.map((entry) => {
     const stored = known.get(entry.messageId);
-    if (!stored || !mayHoldProviderData(stored.json)) return entry;
+    const isHeld = stored !== undefined && mayHoldProviderData(stored.json);
+    const mayName = (mayHoldSender(entry.json) && !isSent()) || (stored !== undefined && mayHoldSender(stored.json));
+    if (!isHeld && !mayName) return entry;
+    const before = stored && (fromJson(stored.json) as Message);
     const given = fromJson(entry.json) as Message;
-    return { ...entry, json: toJson(keepProviderData(given, fromJson(stored.json) as Message)) };
+    const named = mayName ? withSender(given, before) : given;
+    return { ...entry, json: toJson(isHeld && before ? keepProviderData(named, before) : named) };
   });
+
+const senderName = Buffer.from('"sender"');
+
+const mayHoldSender = ({ buffer, byteOffset, byteLength }: Uint8Array): boolean =>
+  Buffer.from(buffer, byteOffset, byteLength).includes(senderName);
+
+/** The message with the sender that the service has noted, while it says what it said then; without one, none. */
+function withSender(given: Message, before: Message | undefined): Message {
+  const { sender: _, ...metadata } = given.metadata ?? {};
+  const sender = before && saysTheSame(given, before) ? before.metadata?.['sender'] : undefined;
+  const { metadata: _given, ...message } = given;
+  const kept = { ...metadata, ...(sender !== undefined && { sender }) };
+  return Object.keys(kept).length === 0 ? message : { ...message, metadata: kept };
+}
+
+const saysTheSame = (a: Message, b: Message): boolean =>
+  a.role === b.role && JSON.stringify(a.content) === JSON.stringify(b.content);
 
 /** Whether a message that had left the context comes back to it by being put again. */
 export const rejoins = (

@@ -36,6 +36,7 @@ import { withKeptTools } from './kept-tools.ts';
 import type { Resumed } from './resumed.ts';
 import { atFailed, goesOn, goingOn, leftBehind, leftByEnd, pointOfRetry, refusalAtFailed } from './retry.ts';
 import { placeMessages, withKnownData } from '../record/place.ts';
+import { senderOf } from '../record/sender.ts';
 import { settle, type HeldCalls } from './settled-input.ts';
 
 /** What a decision about a run is made by, beside its thread. */
@@ -254,7 +255,7 @@ export function claim({ owner, head, run, input, hasNewInput, isGoing, worker, s
     : refused
       ? untouched(head)
       : enter(head, run, { input, isNew: hasNewInput, now });
-  const appended = withKnownData(entry.appended, snapshot.entries);
+  const appended = withKnownData(entry.appended, snapshot.entries, () => senderOf(run) !== undefined);
   const { messages, nextPosition } = placeMessages(appended, head.nextPosition, snapshot.entries);
   const resumes = head.interruptedRun;
 

@@ -5,7 +5,7 @@ import { readTime } from '@agent-workflow/protos/message';
 import type { Resource, Thread } from '@agent-workflow/protos/threads';
 import { shareRights, type Recipient, type ShareRight } from '../../../access/rules.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { invalidAt } from '../../../http/fields.ts';
+import { invalidAt, type Loc } from '../../../http/fields.ts';
 import {
   createShare as create,
   deleteShare as remove,
@@ -20,7 +20,7 @@ import type { Services } from '../../common/services.ts';
 import { shownItems } from '../../common/shown-items.ts';
 import * as examples from '../examples/shares.ts';
 import { Done, maxLimit } from '../schemas/common.ts';
-import type { RunInput } from '../schemas/graph.ts';
+import { CreateRunInput, type RunInput, type StreamInput } from '../schemas/graph.ts';
 import * as schemas from '../schemas/shares.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
@@ -216,7 +216,7 @@ const of = '/v1/shared/{share_id}';
 
 type Given = NonNullable<RunInput['messages']>[number];
 
-type Sent = Pick<RunInput, 'messages' | 'resume' | 'recursion_limit' | 'response_granularity'> & {
+type Sent = Pick<StreamInput, 'messages' | 'resume' | 'recursion_limit' | 'response_granularity' | 'stream_modes'> & {
   readonly config?: Pick<NonNullable<RunInput['config']>, 'multitask_strategy' | 'on_disconnect'>;
 };
 
@@ -227,15 +227,22 @@ function rightOfRun({ resume, messages = [] }: Sent): ShareRight {
   return 'answer';
 }
 
-/** The fields that a recipient may give, and no other: the rest of a request is the owner's to say. */
-function inThread({ config = {}, ...sent }: Sent, { threadId, sender, mayAnswer }: SharedPlace): object {
-  const { messages = [], resume, recursion_limit: recursionLimit, response_granularity: granularity } = sent;
+/**
+ * The fields that a recipient may give. The rest of a request is the owner's to say.
+ * @throws Invalid, which names a field that is the owner's
+ */
+function inThread(sent: Sent, { threadId, sender, mayAnswer }: SharedPlace): object {
+  const { config = {}, messages = [], resume, recursion_limit: recursionLimit, stream_modes: modes } = sent;
+  const { response_granularity: granularity } = sent;
   const { multitask_strategy: strategy, on_disconnect: onDisconnect } = config;
+  refuseGiven(sent, (name) => ofOwner.has(name), ['body']);
+  refuseGiven(config, (name) => !ofRecipientConfig.has(name), ['body', 'config']);
   return {
     messages: messages.map((message, index) => ofSender(message, index, sender)),
     ...(resume !== undefined && { resume }),
     ...{ recursion_limit: recursionLimit },
     ...(granularity && { response_granularity: granularity }),
+    ...(modes && { stream_modes: modes }),
     config: {
       thread_id: threadId,
       // A message that waits behind a run would drop what that asks.
@@ -245,16 +252,38 @@ function inThread({ config = {}, ...sent }: Sent, { threadId, sender, mayAnswer 
   };
 }
 
+const { properties: ofRecipient } = schemas.SharedRunInput;
+const ofRecipientConfig: ReadonlySet<string> = new Set(Object.keys(ofRecipient.config.properties));
+/** The fields of a run that are its owner's alone. */
+const ofOwner: ReadonlySet<string> = new Set(
+  Object.keys(CreateRunInput.properties).filter((name) => !Object.hasOwn(ofRecipient, name)),
+);
+
+/** @throws Invalid, which names the first field that is given and refused */
+function refuseGiven(given: object, isRefused: (name: string) => boolean, at: Loc): void {
+  const fault = Object.entries(given).find(([name, value]) => value !== null && value !== undefined && isRefused(name));
+  if (fault) throw invalidAt([...at, fault[0]], 'must be absent: it is the owner’s to say', 'value_error');
+}
+
+const personal: ReadonlySet<string> = new Set(['role', 'content', 'metadata', 'timestamp']);
+/** What a person says. What tools and models make is the agent's. */
+const said: ReadonlySet<string> = new Set(['text', 'image', 'audio', 'video', 'document', 'data']);
+
 /** A message of a recipient is a new one of a user, and says who has sent it. @throws Invalid */
 function ofSender(message: Given, index: number, sender: string): object {
   const at = ['body', 'messages', index];
   if (message.role !== 'user') throw invalidAt([...at, 'role'], 'must be user', 'value_error');
-  if (message.message_id !== undefined && message.message_id !== null)
-    throw invalidAt([...at, 'message_id'], 'must be absent: the message is a new one', 'value_error');
-  // A file of the owner that the thread does not name would be named by it then.
-  if (typeof message.content !== 'string' && JSON.stringify(message.content).includes('"file_id":'))
-    throw invalidAt([...at, 'content'], 'must have no file_id: files are the owner’s to name', 'value_error');
+  refuseGiven(message, (name) => !personal.has(name), at);
+  if (typeof message.content !== 'string') refuseBlocks(message.content, [...at, 'content']);
   return { ...message, metadata: { ...message.metadata, sender } };
+}
+
+function refuseBlocks(blocks: Exclude<Given['content'], string>, at: Loc): void {
+  const place = blocks.findIndex(({ type }) => !said.has(type));
+  if (place >= 0) throw invalidAt([...at, place, 'type'], `must be one of ${[...said].join(', ')}`, 'value_error');
+  // A file of the owner that the thread does not name would be named by it then.
+  if (JSON.stringify(blocks).includes('"file_id":'))
+    throw invalidAt(at, 'must have no file_id: files are the owner’s to name', 'value_error');
 }
 
 const run = {
@@ -329,7 +358,7 @@ export const sharedRows = [
     ...{ name: 'invokeShared', path: `${of}/invoke`, summary: 'Run the agent of a shared thread and get its result' },
   }),
   ofShared(streamGraph, {
-    ...run,
+    ...{ ...run, input: schemas.SharedStreamInput },
     ...{ name: 'streamShared', path: `${of}/stream`, summary: 'Run the agent of a shared thread and follow it' },
   }),
   ofShared(getRun, { ...ofRun, name: 'getSharedRun', path: `${of}/runs/{run_id}`, summary: 'Get a run' }),

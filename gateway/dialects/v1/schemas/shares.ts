@@ -14,6 +14,7 @@ import {
   time,
   words,
 } from './common.ts';
+import { StreamModes } from './events.ts';
 import { RunInput } from './graph.ts';
 import { Type } from '../../common/builders.ts';
 
@@ -52,6 +53,7 @@ const To = objectOf('Recipient', 'Whom a thread is shared with: one of the three
 export const CreateShare = objectOf('CreateShareRequest', 'Whom a thread is shared with, and what for.', {
   to: described(To, 'Whom the thread is shared with'),
   rights: Type.Array(right, {
+    minItems: 1,
     maxItems: shareRights.length,
     uniqueItems: true,
     default: ['read'],
@@ -114,23 +116,36 @@ const { messages, resume, recursion_limit: recursionLimit, response_granularity:
 
 /** The body of a run in a shared thread. */
 export const SharedRunInput = {
-  ...objectOf('SharedRunRequest', 'What the agent of a shared thread is to do.', {
-    ...{ messages, resume, recursion_limit: recursionLimit, response_granularity: granularity },
-    config: Type.Optional(
-      described(
-        objectOf('SharedRunConfig', 'How the run goes. Further fields are ignored.', {
-          multitask_strategy: Type.Optional(
-            words(['enqueue', 'reject'], {
-              default: 'enqueue',
-              description: 'What happens when the thread has a run that has not ended',
-              meanings: { enqueue: 'the new run waits for it', reject: 'the request is 409' },
-            }),
-          ),
-          on_disconnect: Type.Optional(RunInput.properties.config.properties.on_disconnect),
-        }),
-        'How the run goes',
+  ...objectOf(
+    'SharedRunRequest',
+    'What the agent of a shared thread is to do. The other fields of a run are refused: they are its owner’s.',
+    {
+      ...{ messages, resume, recursion_limit: recursionLimit, response_granularity: granularity },
+      config: Type.Optional(
+        described(
+          objectOf('SharedRunConfig', 'How the run goes. Any other field is refused.', {
+            multitask_strategy: Type.Optional(
+              words(['enqueue', 'reject'], {
+                default: 'enqueue',
+                description: 'What happens when the thread has a run that has not ended',
+                meanings: { enqueue: 'the new run waits for it', reject: 'the request is 409' },
+              }),
+            ),
+            on_disconnect: Type.Optional(RunInput.properties.config.properties.on_disconnect),
+          }),
+          'How the run goes',
+        ),
       ),
-    ),
+    },
+  ),
+  allOf: RunInput.allOf,
+};
+
+/** The body of a run in a shared thread that is followed. */
+export const SharedStreamInput = {
+  ...objectOf('SharedStreamRequest', 'What the agent of a shared thread is to do, and what is streamed of it.', {
+    ...SharedRunInput.properties,
+    stream_modes: Type.Optional(StreamModes),
   }),
   allOf: RunInput.allOf,
 };
