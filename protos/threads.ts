@@ -1239,6 +1239,8 @@ export interface Run {
   readonly resumedBy?: string;
   /** Who gave the answers that it brings: a JSON array of the Answerer of `protos/answerer.ts`. GetRun alone has it. */
   readonly answeredByJson?: string;
+  /** The principal who has sent its request by a share of the thread; absent: the owner of the thread. GetRun alone has it. */
+  readonly sender?: string;
 }
 
 export interface ListRunRequestsRequest {

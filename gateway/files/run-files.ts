@@ -2,8 +2,8 @@ import { ServiceError, stale, timeout, undefinedIfNotFound } from '@agent-workfl
 import type { Log } from '@agent-workflow/kit/log';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { RunClaim, RunFileInfo, RunFiles } from '@agent-workflow/protos/run-files';
-import type { FileCalls, FileRecord, RunReadCalls } from '@agent-workflow/protos/threads';
-import { newId } from '@agent-workflow/kit/ids';
+import type { FileCalls, FileRecord, Run, RunReadCalls } from '@agent-workflow/protos/threads';
+import { idFrom, newId, threadText } from '@agent-workflow/kit/ids';
 import type { FileStore } from './open.ts';
 import { storeFile } from './store-file.ts';
 import { toContent } from './to-content.ts';
@@ -23,16 +23,19 @@ interface RunFilesOptions {
 export function createRunFiles({ threads, files, log, callTimeoutMs }: RunFilesOptions): RunFiles {
   const callUnder = (signal: AbortSignal) => (): Call => within(callTimeoutMs, signal);
 
-  const refuseLost = async ({ owner, runId, epoch }: RunClaim, call: Call): Promise<void> => {
+  const claimedRun = async ({ owner, runId, epoch }: RunClaim, call: Call): Promise<Run> => {
     const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call));
     if (run?.status !== 'running' || run.epoch !== epoch)
       throw stale(`another worker has run "${runId}", or it has ended`);
+    return run;
   };
 
   const recordOf = async (claim: RunClaim, fileId: string, signal: AbortSignal): Promise<FileRecord> => {
     const call = callUnder(signal);
-    await refuseLost(claim, call());
-    return threads.getFile({ owner: claim.owner, fileId }, call());
+    const { owner, sender, threadId } = await claimedRun(claim, call());
+    // Who has only a share of the thread reaches no other file of its owner: those that it names, and those that its runs have written.
+    const isOpen = sender === undefined || fileId.endsWith(markOf({ owner, threadId }));
+    return threads.getFile({ owner, fileId, ...(!isOpen && { threadId }) }, call());
   };
 
   return {
@@ -49,8 +52,8 @@ export function createRunFiles({ threads, files, log, callTimeoutMs }: RunFilesO
       const { maxFileBytes, uploadMs } = files.limits;
       using limit = timeLimit(uploadMs, signal);
       const call = callUnder(limit.signal);
-      await refuseLost(claim, call());
-      const key = { owner: claim.owner, fileId: newId() };
+      const { owner, threadId } = await claimedRun(claim, call());
+      const key = { owner, fileId: `${newId()}${markOf({ owner, threadId })}` };
       const file = {
         filename,
         contentType,
@@ -62,6 +65,10 @@ export function createRunFiles({ threads, files, log, callTimeoutMs }: RunFilesO
     },
   };
 }
+
+/** What the ids of files end with that runs of a thread have written. */
+const markOf = (thread: { readonly owner: string; readonly threadId: string }): string =>
+  `-${idFrom(threadText(thread), 'files of a thread')}`;
 
 const toInfo = (record: FileRecord): RunFileInfo => ({
   fileId: record.fileId,

@@ -2,12 +2,15 @@ import { END, START, StateGraph } from '@agent-workflow/graph';
 
 /**
  * Answers a message that names files with copies of them in capitals, each in a block of its own. A text of the message is the name of the
- * copies; `stream` copies them as they come.
+ * copies; `stream` copies them as they come. A text alone is an order: `read ID` says what is in a file, and `keep TEXT` writes one and says its id.
  */
 export const graph = new StateGraph({})
-  .addNode('copy', async (state, { files }) => {
+  .addNode('copy', async (state, { files, emit }) => {
     const blocks = state.context.at(-1)?.content ?? [];
     const name = blocks.find(({ type }) => type === 'text')?.['text'];
+    const [order, operand = ''] = String(name).split(' ');
+    if (order === 'read') return emit(Buffer.from(await (await files.read(operand)).bytes()).toString());
+    if (order === 'keep') return emit((await files.write({ filename: 'kept.txt', data: operand })).fileId);
     const copies = [];
     for (const { file_id: fileId } of blocks) {
       if (typeof fileId !== 'string') continue;

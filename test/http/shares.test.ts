@@ -338,6 +338,37 @@ test('who a thread is shared with reads the files that it names, and no other fi
   t.is(await statusOf(bob, 'GET', at(ofOther)), 404, 'a message of the recipient makes no file one of the thread');
 });
 
+test('a run of a recipient reaches the files of the thread alone: those that it names, and those that its runs have written', async (t) => {
+  await using filing = await openShape('filing', { HOST: '127.0.0.1' }, service);
+  const [owner, reader] = ['ada', 'bob'].map((name) => createClient(filing.url, { 'x-user': name, 'x-roles': '' }));
+  if (!owner || !reader) return;
+  const upload = (text: string) => uploadTo(filing.url, text, 'a.txt', { 'x-user': 'ada', 'x-roles': '' });
+  const [named, other] = [await upload('of the thread'), await upload('of another thread')];
+  const sent = (client: Pick<Client, 'send'>, path: string, text: string, thread_id?: string) =>
+    client.send('POST', path, { messages: [user(text)], ...(thread_id !== undefined && { config: { thread_id } }) });
+  const textOf = ({ status, body }: Awaited<ReturnType<typeof sent>>): string => {
+    if (status !== 200) return String(status);
+    const { messages } = body.data as { messages: readonly { content: readonly { text?: string }[] }[] };
+    return messages.at(-1)?.content[0]?.text ?? '';
+  };
+  for (const [thread_id, file] of Object.entries({ shared: named, private: other })) {
+    const content = [{ type: 'document', file_id: file }];
+    await owner.send('POST', '/v1/graph/invoke', { messages: [{ role: 'user', content }], config: { thread_id } });
+  }
+  const ofOwner = async (text: string, thread = 'shared') =>
+    textOf(await sent(owner, '/v1/graph/invoke', text, thread));
+  const [kept, hidden] = [await ofOwner('keep of-a-run'), await ofOwner('keep hidden', 'private')];
+  t.is(await ofOwner(`read ${other}`), 'of another thread');
+  t.is(await ofOwner(`read ${hidden}`), 'hidden');
+  const made = await owner.send('POST', '/v1/threads/shared/shares', { to: { user: 'bob' }, rights: ['write'] });
+  const at = `/v1/shared/${(made.body.data as Share).share_id}/invoke`;
+  const ofBob = async (text: string) => textOf(await sent(reader, at, text));
+  t.is(await ofBob(`read ${named}`), 'of the thread');
+  t.is(await ofBob(`read ${kept}`), 'of-a-run');
+  t.is(await ofBob(`read ${await ofBob('keep of-bob')}`), 'of-bob');
+  for (const id of [other, hidden]) t.regex(await ofBob(`read ${id}`), /^[45]\d\d$/);
+});
+
 test('an address of a file, and a download, end with the share by which they were had', async (t) => {
   const { thread, file } = await threadWithFile('a cabbage '.repeat(4 * 1024 ** 2));
   const { share_id: id } = await share(t, thread, { to: { user: 'bob' } });

@@ -54,6 +54,7 @@ import { idsOf, keyOf, knownRun, liveHead } from './found.ts';
 import { listRunMessages, listRuns, toProtoRun } from '../lists/lists.ts';
 import { countRuns, listAllRuns, listOwnRuns } from '../lists/own-runs.ts';
 import type { ThreadHistory } from '../ports/history.ts';
+import { senderOf } from '../record/sender.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import { listRunSteps } from '../runs/steps.ts';
 import { listRunTrace } from '../runs/trace.ts';
@@ -423,7 +424,8 @@ export const createRunReadCalls = ({ store, texts, now }: RunReadCallsOptions): 
   getRun: async ({ owner, runId }) => {
     const run = await knownRun(store, owner, runId);
     const head = await liveHead(store, { owner, threadId: run.threadId });
-    return { ...toProtoRun(owner, run, head), ...answeredByOf(run) };
+    const sender = senderOf(run);
+    return { ...toProtoRun(owner, run, head), ...answeredByOf(run), ...(sender !== undefined && { sender }) };
   },
 
   listRunRequests: async (request) => ({ requests: await listRunRequests(store, request) }),
