@@ -81,6 +81,43 @@ test('a run of another thread of the owner is not found by a share', async (t) =
   t.is(await statusOf(bob, 'POST', `/v1/shared/${id}/runs/${runId}/cancel`, {}), 404);
 });
 
+test('what the owner has deleted or written anew is not read by a share, in older checkpoints and runs neither', async (t) => {
+  const thread = await makeThread();
+  const { share_id: id } = await share(t, thread, { to: { user: 'bob' }, rights: ['write'] });
+  const at = (rest: string): string => `/v1/shared/${id}${rest}`;
+  const streamed = (run: string) => fetchAs('bob', at(`/runs/${run}/stream?stream_modes=values`));
+  const { run_id: old } = (await ada.send('GET', `/v1/threads/${thread}`)).body.data as { run_id: string };
+  const idsOf = async (of: Pick<Client, 'send'>, path: string): Promise<readonly string[]> => {
+    const { checkpoints } = (await of.send('GET', path)).body.data as { checkpoints: { checkpoint_id: string }[] };
+    return checkpoints.map(({ checkpoint_id: checkpoint }) => checkpoint);
+  };
+  t.is((await idsOf(bob, at('/checkpoints'))).length, 2);
+  t.regex(await (await streamed(old)).text(), /cabbage/);
+  t.regex(JSON.stringify((await bob.send('GET', at(`/runs/${old}/wait`))).body), /cabbage/);
+  const { messages } = (await ada.send('GET', `/v1/threads/${thread}/messages`)).body.data as {
+    messages: { message_id: string }[];
+  };
+  for (const { message_id: message } of messages) await ada.send('DELETE', `/v1/threads/${thread}/messages/${message}`);
+  const [newest = '', ...older] = await idsOf(ada, `/v1/threads/${thread}/checkpoints`);
+  t.is(older.length, 3);
+  t.deepEqual(await idsOf(bob, at('/checkpoints')), [newest]);
+  t.deepEqual(await idsOf(bob, at('/checkpoints?limit=1')), [newest]);
+  for (const checkpoint of older) t.is(await statusOf(bob, 'GET', at(`/checkpoints/${checkpoint}`)), 404);
+  t.is(await statusOf(bob, 'GET', at(`/checkpoints/${newest}`)), 200);
+  t.is((await streamed(old)).status, 404);
+  const ended = (await bob.send('GET', at(`/runs/${old}/wait`))).body.data as object;
+  t.like(ended, { messages: [], meta: { run_id: old, status: 'completed' } });
+  t.notRegex(JSON.stringify(ended), /cabbage/);
+  t.regex(JSON.stringify((await ada.send('GET', `/v1/runs/${old}/wait`)).body), /cabbage/);
+  await bob.send('POST', at('/invoke'), { messages: [user('a turnip')] });
+  t.is((await idsOf(bob, at('/checkpoints'))).length, 3);
+  const { run_id: run } = (await bob.send('GET', at(''))).body.data as { run_id: string };
+  const values = await (await streamed(run)).text();
+  t.regex(values, /turnip/);
+  t.notRegex(values, /cabbage/);
+  t.regex(JSON.stringify((await bob.send('GET', at(`/runs/${run}/wait`))).body), /turnip/);
+});
+
 test('a role and everybody are recipients, too, and find what is shared with them', async (t) => {
   const thread = await makeThread();
   const toRole = await share(t, thread, { to: { role: 'support' } });

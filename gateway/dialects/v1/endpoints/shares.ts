@@ -26,6 +26,7 @@ import { ThreadParams } from '../schemas/threads.ts';
 import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
 import { endpoint } from './common/endpoint.ts';
 import { enterShare, mayBy, ofShared, type SharedPlace } from './common/shared.ts';
+import { getShown, listShown, streamShown, waitForShown } from './common/shown-history.ts';
 import { getFile, getFileInfo, getFileUrl } from './files.ts';
 import { invokeGraph, streamGraph } from './graph.ts';
 import { getMessage, listMessages } from './messages.ts';
@@ -312,11 +313,11 @@ export const sharedRows = [
     ...{ ...ofThread, params: schemas.SharedMessageParams },
     ...{ name: 'getSharedMessage', path: `${of}/messages/{message_id}`, summary: 'Get a message of a shared thread' },
   }),
-  ofShared(listCheckpoints, {
+  ofShared(listShown(listCheckpoints), {
     ...ofThread,
     ...{ name: 'listSharedCheckpoints', path: `${of}/checkpoints`, summary: 'List the checkpoints of a shared thread' },
   }),
-  ofShared(getCheckpoint, {
+  ofShared(getShown(getCheckpoint), {
     ...{ ...ofThread, params: schemas.SharedCheckpointParams },
     ...{
       name: 'getSharedCheckpoint',
@@ -362,7 +363,7 @@ export const sharedRows = [
     ...{ name: 'streamShared', path: `${of}/stream`, summary: 'Run the agent of a shared thread and follow it' },
   }),
   ofShared(getRun, { ...ofRun, name: 'getSharedRun', path: `${of}/runs/{run_id}`, summary: 'Get a run' }),
-  ofShared(waitForRun, {
+  ofShared(waitForShown(waitForRun), {
     ...ofRun,
     ...{
       name: 'waitForSharedRun',
@@ -370,7 +371,7 @@ export const sharedRows = [
       summary: 'Get the result of a run of a shared thread',
     },
   }),
-  ofShared(streamRun, {
+  ofShared(streamShown(streamRun), {
     ...ofRun,
     ...{ name: 'streamSharedRun', path: `${of}/runs/{run_id}/stream`, summary: 'Follow a run of a shared thread' },
   }),
