@@ -173,6 +173,10 @@ export interface StartRequest {
   readonly keepsQuestions?: boolean;
   /** The names to which a question may be addressed so that somebody can have them: a question to another is logged. None where nobody signs in. May be absent. */
   readonly addressees?: readonly string[];
+  /** The id of the share by which the sender sends it: a run that has not begun when that has ended does not begin. Absent: none. */
+  readonly shareId?: string;
+  /** When that share ends, in milliseconds since 1970; absent: when it is revoked. */
+  readonly shareUntil?: number;
 }
 
 /** As AnswerQuestionRequest. */

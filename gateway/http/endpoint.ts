@@ -92,8 +92,9 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly sender?: string;
   /** Whether what the thread asks stays: the sender may not answer for the owner. */
   readonly keepsQuestions?: boolean;
-  /** The id of the share by which it is sent, where there is one. */
+  /** The id of the share by which it is sent, where there is one, and when that ends. */
   readonly shareId?: string;
+  readonly shareUntil?: number | undefined;
   readonly user: Principal['user'];
   /** Names of roles of the caller; absent where there are none. */
   readonly roles?: Principal['roles'];

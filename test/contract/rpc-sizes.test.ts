@@ -174,6 +174,8 @@ const start: Whole<StartRequest> = {
     webhookJson: 'x'.repeat(sizes.webhookTarget),
     answering: { by: name, client: id, mayAnswer: [id] },
     sender: name,
+    shareId: id,
+    shareUntil: large,
   },
 };
 

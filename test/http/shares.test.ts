@@ -343,6 +343,36 @@ test('a stream that is followed by a share ends within five seconds of its revoc
   t.is(await statusOf(owner, 'GET', `/v1/runs/${runId}/wait`), 200);
 });
 
+for (const way of ['was revoked', 'is over'])
+  test(`a run that waits in a thread does not begin when the share by which it was started ${way}`, async (t) => {
+    await using gate = await openGate();
+    await using gated = await openShape('gated', { HOST: '127.0.0.1' }, service);
+    const [owner, reader] = ['ada', 'bob'].map((name) => createClient(gated.url, { 'x-user': name, 'x-roles': '' }));
+    if (!owner || !reader) return;
+    await owner.send('POST', '/v1/runs', { messages: [user(gate.url)], config: { thread_id: 'gated' } });
+    await gate.visited(1);
+    const queue = async (end: number | null): Promise<readonly [share: string, run: string]> => {
+      const to = { to: { user: 'bob' }, rights: ['write', 'answer'], until: end };
+      const { share_id: id } = (await owner.send('POST', '/v1/threads/gated/shares', to)).body.data as Share;
+      const queued = await reader.send('POST', `/v1/shared/${id}/runs`, { messages: [user(gate.url)] });
+      t.is(queued.status, 202, JSON.stringify(queued.body));
+      return [id, (queued.body.data as { run_id: string }).run_id];
+    };
+    const [, kept] = await queue(null);
+    const [ended, late] = await queue(way === 'is over' ? Date.now() + 1500 : null);
+    if (way === 'was revoked') await owner.send('DELETE', `/v1/threads/gated/shares/${ended}`);
+    await until(async () => (await statusOf(reader, 'GET', `/v1/shared/${ended}`)) === 404);
+    gate.open();
+    t.is(await statusOf(owner, 'GET', `/v1/runs/${kept}/wait`), 200);
+    t.is(await statusOf(owner, 'GET', `/v1/runs/${late}/wait`), 409);
+    const { run_id: _, ...run } = (await owner.send('GET', `/v1/runs/${late}`)).body.data as Record<string, unknown>;
+    t.like(run, { status: 'failed', error: { code: 'CONFLICT' } });
+    const { messages } = (await owner.send('GET', '/v1/threads/gated/messages')).body.data as {
+      messages: { role: string }[];
+    };
+    t.is(messages.filter(({ role }) => role === 'user').length, 2);
+  });
+
 /** A thread of ada's that names a new file. */
 async function threadWithFile(bytes = 'a cabbage'): Promise<{ readonly thread: string; readonly file: string }> {
   const thread = await makeThread();

@@ -12,6 +12,7 @@ import { getAssistant } from '../../assistants/index.ts';
 import type { EndpointRequest } from '../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../http/fields.ts';
 import { jsonBytes } from '../../http/json.ts';
+import { fromShareId } from '../../shares/index.ts';
 import type { Services } from './services.ts';
 import type { RunTerms } from '../../schedules/run-terms.ts';
 import type { RunOrder } from './run-order.ts';
@@ -65,6 +66,8 @@ type Starting = Pick<
   | 'owner'
   | 'sender'
   | 'keepsQuestions'
+  | 'shareId'
+  | 'shareUntil'
   | 'user'
   | 'roles'
   | 'agent'
@@ -96,6 +99,8 @@ export async function toStartRequest(
     owner,
     sender = owner,
     keepsQuestions,
+    shareId,
+    shareUntil,
     user,
     roles = [],
     agent,
@@ -109,6 +114,7 @@ export async function toStartRequest(
   { tools: toolStore, secured, threads, access }: Pick<Services, 'tools' | 'secured' | 'threads' | 'access'>,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
+  const share = shareId === undefined ? undefined : fromShareId(shareId);
   const addressees = access.signsIn ? addresseesIn(access) : undefined;
   const thread = config && threadOf(config);
   // The claims are not part of this bound: they have one of their own.
@@ -123,6 +129,8 @@ export async function toStartRequest(
     owner,
     ...(sender !== owner && { sender }),
     ...(keepsQuestions && { keepsQuestions }),
+    ...(share && { shareId: share.id }),
+    ...(shareUntil !== undefined && { shareUntil }),
     ...(addressees && { addressees }),
     requestId,
     runId: newId('run'),

@@ -119,6 +119,8 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   if (streamsSubgraphs) text += ',"streamsSubgraphs":true';
   if (accepted) text += `,"accepted":${JSON.stringify(accepted)}`;
   if (request.goesOn === true) text += ',"goesOn":true';
+  const { shareId: id, shareUntil: until } = request;
+  if (id !== undefined) text += `,"share":${JSON.stringify({ id, until })}`;
   if (request.sender !== undefined) text += `,"sender":${JSON.stringify(request.sender)}`;
   if (request.addressees && request.addressees.length > 0)
     text += `,"addressees":${JSON.stringify(request.addressees)}`;

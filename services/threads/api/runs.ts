@@ -18,6 +18,7 @@ import type { References } from '../files/references.ts';
 import { gatherUndos } from '../history/overlay.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
+import type { ResourceRecords } from '../ports/resources.ts';
 import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
 import { idsOfAddressed, unheardOf } from '../record/addressed.ts';
 import { agentOf } from '../record/head.ts';
@@ -54,7 +55,7 @@ import { idsOf, keyOf, knownRun, liveHead } from './found.ts';
 import { listRunMessages, listRuns, toProtoRun } from '../lists/lists.ts';
 import { countRuns, listAllRuns, listOwnRuns } from '../lists/own-runs.ts';
 import type { ThreadHistory } from '../ports/history.ts';
-import { senderOf } from '../record/sender.ts';
+import { isOver, senderOf, shareOf } from '../record/sender.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import { listRunSteps } from '../runs/steps.ts';
 import { listRunTrace } from '../runs/trace.ts';
@@ -75,7 +76,7 @@ export interface Unheard {
 }
 
 interface RunCallsOptions {
-  readonly store: ThreadReads & ThreadLists & ThreadHistory;
+  readonly store: ThreadReads & ThreadLists & ThreadHistory & Pick<ResourceRecords, 'getResource'>;
   readonly states: StateReader;
   readonly texts: StoredTexts;
   readonly changing: Changing;
@@ -287,11 +288,13 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
     claimRun: async (request, { signal }) => {
       const timed = (claimed: ClaimedRun): ClaimedRun => ({ ...claimed, now: now() });
       const key = keyOf(request);
-      const messages = inputIds(await knownRun(store, request.owner, request.runId));
-      const reads = { runs: [request.runId], messages, interruptedRun: true };
+      const known = await knownRun(store, request.owner, request.runId);
+      const share = shareOf(known);
+      const isRevoked = share !== undefined && (await isOver(store, request.owner, share, now()));
+      const reads = { runs: [request.runId], messages: inputIds(known), interruptedRun: true };
       const outcome = await byKnown(key, ({ routings, resumed, held }) =>
         changeOnRequest({ key, reads, method: 'claimRun', request, toKept: toKeptClaim }, (snapshot) =>
-          decideClaim(request, snapshot, { now: now(), routings, resumed, held }),
+          decideClaim(request, snapshot, { now: now(), routings, resumed, held, isRevoked }),
         ),
       );
       const claimed = 'made' in outcome ? outcome.made : await fromKeptClaim(store, key, outcome.kept);

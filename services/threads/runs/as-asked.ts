@@ -13,6 +13,7 @@ interface AskedOptions {
   readonly mayAnswer?: unknown;
   readonly accepted?: unknown;
   readonly request?: unknown;
+  readonly share?: unknown;
   readonly [name: string]: unknown;
 }
 
@@ -41,6 +42,7 @@ export function acceptanceAsAsked({ owner, threadId }: ThreadKey, going: GoingOn
     mayAnswer: _may,
     accepted: _accepted,
     request: _request,
+    share: _share,
     ...options
   } = fromJson(asking.options) as AskedOptions;
   return {

@@ -47,6 +47,8 @@ interface Deciding {
   readonly resumed: Resumed | undefined;
   /** The calls of its context, once the decision asked for them. */
   readonly held: HeldCalls | undefined;
+  /** Whether the share by which it was started has ended. */
+  readonly isRevoked: boolean;
 }
 
 /** After so many claims without a commit the run fails. */
@@ -60,7 +62,7 @@ const maxClaims = 3;
 export function decideClaim(
   request: ClaimRunRequest,
   snapshot: Snapshot,
-  { now, routings, resumed, held }: Deciding,
+  { now, routings, resumed, held, isRevoked }: Deciding,
 ): Decision<ClaimedRun> {
   const { head: found } = snapshot;
   const run = snapshot.runs.get(request.runId);
@@ -96,6 +98,7 @@ export function decideClaim(
     const wakes = isAsleep(head) && wakeAt !== undefined;
     return wakes ? { ...taken, reply: { ...taken.reply, wakeAt } } : taken;
   }
+  if (isRevoked) return failed(shareEnded);
   const given = { ...run, messages: run.input ? fromInput(run.input) : [] };
   const { messages: input, answers, hasNewInput } = settle(given, head, { snapshot, held });
   const settled = goingOn({ ...run, answers, hasNewInput }, head, resumed, now);
@@ -173,6 +176,11 @@ interface Failing extends Serving {
   readonly error: RunError;
   readonly at: number;
 }
+
+const shareEnded: RunError = {
+  code: 'Conflict',
+  message: 'the share by which the run was started had ended before it began',
+};
 
 const retiredUnder = ({ revision = '' }: Head): RunError => ({
   code: 'Conflict',

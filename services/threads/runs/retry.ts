@@ -218,7 +218,7 @@ function retried(
 export function retryOf(id: string, run: RunRecord, request: AcceptRunRequest, snapshot: Snapshot): RunRecord {
   const { failed, point } = retried(id, snapshot, run.createdAt);
   const { accepted } = fromJson(request.optionsJson) as Options;
-  const { resume, initialState, removes, ...rest } = fromJson(failed.options) as Options;
+  const { resume, initialState, removes, share: _, ...rest } = fromJson(failed.options) as Options;
   const options = {
     ...rest,
     ...{ accepted, initialState: point.merged === true ? {} : initialState },

@@ -98,7 +98,7 @@ export function ofShared(
         const { call, roles: _roles, ...rest } = request;
         const asOwner: EndpointRequest = {
           ...rest,
-          ...{ owner, sender: request.owner, keepsQuestions, shareId },
+          ...{ owner, sender: request.owner, keepsQuestions, shareId, shareUntil: share.until },
           params: { ...params, thread_id: threadId, ...(runId !== undefined && { run_id: runId }) },
           input: toInput
             ? toInput(request.input as never, { threadId, sender: principalOf(request.owner), mayAnswer })
