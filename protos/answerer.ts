@@ -9,3 +9,6 @@ export interface Answerer {
   /** The id of the API key by which they came; absent where they came by none. */
   readonly key?: string;
 }
+
+/** Whose all API keys on record are: the operator of the service makes and revokes them. One that is not there was revoked. */
+export const ownerOfKeys = 'api-keys';

@@ -1149,7 +1149,7 @@ export interface Question {
   readonly questionId: string;
   readonly owner: string;
   readonly threadId: string;
-  /** The run that asked. */
+  /** The run that asked; empty in a fork, where it is one of another thread. */
   readonly runId: string;
   /** The id of the question in its run. */
   readonly interruptId: string;

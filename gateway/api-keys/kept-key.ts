@@ -1,5 +1,6 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { conflict, isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { ownerOfKeys } from '@agent-workflow/protos/answerer';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Resource, ResourceCalls } from '@agent-workflow/protos/threads';
 import { newApiKey } from './api-key.ts';
@@ -23,8 +24,8 @@ export interface KeptKey {
   readonly version: number;
 }
 
-/** Keys belong to no user: the operator of the service makes and revokes them. */
-const owner = 'api-keys';
+/** Keys belong to no user. */
+const owner = ownerOfKeys;
 const kind = 'api_key';
 
 /** How many keys there may be. */

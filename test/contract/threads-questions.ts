@@ -1,5 +1,6 @@
 import type { TestFn } from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
+import { ownerOfKeys } from '@agent-workflow/protos/answerer';
 import { questionOfOthers } from '@agent-workflow/protos/refusals';
 import type {
   AnswerQuestionReply,
@@ -160,6 +161,26 @@ export function threadsQuestionsContract(test: TestFn, name: string, open: OpenT
     const repeats = { by: 'clara', value: { a: 1, b: 2 }, onlyRepeated: true };
     t.is((await answer(threads, id, repeats)).runId, 'r2');
     await refused(t, answer(threads, id, { ...repeats, by: 'dora' }), 'Conflict');
+  });
+
+  check('an answer by an API key that was revoked since counts no longer', async (t, threads) => {
+    const id = await askingTurn(threads, 'r1', { quorum: 2 });
+    const of = { kind: 'api_key', owner: ownerOfKeys } as const;
+    for (const name of ['k1', 'k2'])
+      await threads.putResource({ ...of, id: name, version: 1, json: bytes('{}'), attemptId: name }, call());
+    await answer(threads, id, { key: 'k1', value: 'stolen' });
+    await threads.deleteResource({ ...of, id: 'k1', version: 1 }, call());
+    t.deepEqual(await answer(threads, id, { by: 'clara', key: 'k2' }), { answers: 1, quorum: 2, differs: false });
+    const last = await answer(threads, id, { runId: 'r2' });
+    t.deepEqual(last, { answers: 2, quorum: 2, differs: false, runId: 'r2' });
+    const run = await threads.getRun({ owner, runId: 'r2' }, call());
+    t.deepEqual(
+      (JSON.parse(run.answeredByJson ?? '[]') as { by: string; key?: string }[]).map(({ by, key }) => [by, key]),
+      [
+        ['clara', 'k2'],
+        ['boris', undefined],
+      ],
+    );
   });
 
   check('an answer that differs reaches the node as a difference', async (t, threads) => {

@@ -213,6 +213,22 @@ test('a thread that is brought back to its question asks another one, and the sa
   t.not((await outcome(ada, asked)).run.run_id, run.run_id);
 });
 
+test('a fork asks without the run that has asked in the other thread', async (t) => {
+  const [ada, boris] = [as('ada'), as('boris', 'manager')];
+  const asked = await pose(ada);
+  const fork = await ada.send('POST', `/v1/threads/${asked.thread}/fork`, {});
+  const { thread_id: forked } = fork.body.data as { readonly thread_id: string };
+  const runs = new Map((await questionsOf(boris)).map((one) => [one.thread_id, (one as { run_id?: unknown }).run_id]));
+  t.is(runs.get(asked.thread), asked.runId);
+  t.is(runs.get(forked), null);
+  const inbox = (await ada.send('GET', '/v1/inbox?limit=100')).body.data as {
+    readonly items: readonly { readonly thread_id: string; readonly run_id: unknown }[];
+  };
+  const inInbox = new Map(inbox.items.map((one) => [one.thread_id, one.run_id]));
+  t.is(inInbox.get(asked.thread), asked.runId);
+  t.is(inInbox.get(forked), null);
+});
+
 test('a quorum takes so many callers, and an answer that differs ends it', async (t) => {
   const [boris, clara, dora] = ['boris', 'clara', 'dora'].map((name) => as(name, 'manager')) as [
     Client,
@@ -237,6 +253,14 @@ test('a quorum takes so many callers, and an answer that differs ends it', async
   await answer(boris, disputed);
   t.like((await answer(dora, disputed, false)).body.data, { status: 'differs', answers: 1, quorum: 3 });
   t.is((await outcome(as('ada'), disputed)).text, 'boris (v1), dora (v1) differ');
+});
+
+test('an answer counts as it was given, also when its caller has lost the role before the next one', async (t) => {
+  const asked = await pose(as('ada'), { to: ['manager'], quorum: 2 });
+  await answer(as('boris', 'manager'), asked);
+  await service.refused(t, answer(as('boris'), asked, false), 404, 'RESOURCE_NOT_FOUND');
+  t.like((await answer(as('clara', 'manager'), asked)).body.data, { status: 'answered', answers: 2 });
+  t.is((await outcome(as('ada'), asked)).text, 'answer true by boris (v1), clara (v1)');
 });
 
 test('of two approvers at the same moment one begins the run', async (t) => {

@@ -7,7 +7,8 @@ export interface Question {
   /** The owner of the run; `null` where nobody signs in. */
   readonly asked_for: string | null;
   readonly thread_id: string;
-  readonly run_id: string;
+  /** The run that asks; `null` in a fork, which asks what a run of another thread has asked. */
+  readonly run_id: string | null;
   readonly agent: string;
   readonly node: string;
   readonly value: Json;

@@ -202,7 +202,8 @@ interface Asked {
 }
 
 function toQuestion(key: ThreadKey, { head, addressed, asking, shown }: Asked): Question {
-  const { runId } = asking;
+  // A fork asks what a run of another thread has asked.
+  const runId = asking.threadId === key.threadId ? asking.runId : '';
   const sender = senderOf(asking);
   // While its deadline counts.
   const counts = asking.wakeAt !== undefined;

@@ -1,3 +1,4 @@
+import { ownerOfKeys } from '@agent-workflow/protos/answerer';
 import type {
   AnswerQuestionReply,
   AnswerQuestionRequest,
@@ -28,7 +29,7 @@ import type { Reads } from '../ports/changes.ts';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { invalid, isServiceError } from '@agent-workflow/kit/errors';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
-import { closed, decideAnswer, repeatedAnswer } from '../runs/answer-question.ts';
+import { closed, decideAnswer, keysOfAnswers, repeatedAnswer } from '../runs/answer-question.ts';
 import { decideAccept, refuseLate, takesPlace, undoesActive, type StartingPoint } from '../runs/accept.ts';
 import { isVersionConflict } from '../state/write.ts';
 import { decideClaim, inputIds } from '../runs/claim.ts';
@@ -258,13 +259,17 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
 
   /** The run that asks is read before: what it was given never changes. */
   const answer = async (key: ThreadKey, request: AnswerQuestionRequest): Promise<AnswerQuestionReply> => {
-    const { interruptedRun } = await liveHead(store, key);
+    const head = await liveHead(store, key);
+    const { interruptedRun } = head;
+    const revoked = new Set<string>();
+    for (const id of keysOfAnswers(head, request))
+      if (!(await store.getResource({ kind: 'api_key', owner: ownerOfKeys, id }))) revoked.add(id);
     const asking = interruptedRun === undefined ? undefined : await store.getRun(key.owner, interruptedRun);
     const { runId } = request;
     const reads: Reads = { runs: [runId], newRun: { runId, isNew: false }, interruptedRun: true };
     return byKnown(key, ({ routings }) =>
       replyOnRequest({ key, reads, method: 'answerQuestion', request }, (snapshot) =>
-        decideAnswer(request, snapshot, { asking, now: now(), routings, undone: gatherUndos() }),
+        decideAnswer(request, snapshot, { asking, now: now(), routings, undone: gatherUndos(), revoked }),
       ),
     );
   };

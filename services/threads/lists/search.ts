@@ -411,9 +411,11 @@ async function questionsOf(
 ): Promise<Pick<ThreadMatch, 'interruptsJson' | 'askedBy'>> {
   if (activeRun !== undefined || openInterrupts.length === 0 || interruptedRun === undefined) return {};
   const asking = await store.getRun(owner, interruptedRun);
+  // A fork asks what a run of another thread has asked, and waits without its deadlines.
+  const isOwn = asking?.threadId === threadId;
+  const askedBy = isOwn ? { askedBy: interruptedRun } : {};
   const json = asking?.end?.interruptsJson;
-  if (json === undefined) return { askedBy: interruptedRun };
-  // A fork waits without one.
-  const counts = asking?.wakeAt !== undefined && asking.threadId === threadId;
-  return { askedBy: interruptedRun, interruptsJson: Buffer.from(counts ? json : withoutShownDeadlines(json)) };
+  if (json === undefined) return askedBy;
+  const counts = isOwn && asking.wakeAt !== undefined;
+  return { ...askedBy, interruptsJson: Buffer.from(counts ? json : withoutShownDeadlines(json)) };
 }

@@ -17,6 +17,8 @@ interface Answering {
   readonly undone: Undone;
   /** The run that asks, which may be one of the thread that this one was forked from. Absent: none does. */
   readonly asking: RunRecord | undefined;
+  /** The ids of the API keys by which answers have come that are revoked by now. */
+  readonly revoked: ReadonlySet<string>;
 }
 
 /** Two answers are the same when their hashes are: of their JSON, whatever the order of its members. */
@@ -36,7 +38,7 @@ const canonical = (value: unknown): string =>
 export function decideAnswer(
   request: AnswerQuestionRequest,
   snapshot: Snapshot,
-  { asking, now, ...deciding }: Answering,
+  { asking, now, revoked, ...deciding }: Answering,
 ): Decision<AnswerQuestionReply> {
   const { head } = snapshot;
   if (!head || head.deleting) throw notFound(`thread "${request.threadId}" does not exist`);
@@ -44,7 +46,8 @@ export function decideAnswer(
   const question = openAddressed(head).find((one) => isMeant(request, one));
   if (!question || !asking || head.interruptedRun !== asking.runId || !isAnswerable(head, question.id))
     throw closed(request);
-  const { quorum = 1, given } = question;
+  const { quorum = 1 } = question;
+  const given = withoutRevoked(question.given, revoked);
   const differs = given !== undefined && given.hash !== hash;
   if (given?.by.some(({ by }) => by === request.by)) {
     if (differs) throw conflict(`"${request.by}" has given another answer to question "${request.questionId}" already`);
@@ -80,6 +83,20 @@ export function decideAnswer(
     },
   };
 }
+
+/** The answers that count: one that was given by a key which was revoked since does not, as whoever has stolen the key may have given it. */
+function withoutRevoked(given: Given, revoked: ReadonlySet<string>): Given {
+  const by = given?.by.filter(({ key }) => key === undefined || !revoked.has(key)) ?? [];
+  return given && by.length > 0 ? { ...given, by } : undefined;
+}
+
+type Given = AddressedQuestion['given'];
+
+/** The ids of the API keys by which answers to a question have come that waits for more. */
+export const keysOfAnswers = (
+  { addressed = [] }: Head,
+  { interruptId }: Pick<AnswerQuestionRequest, 'interruptId'>,
+): readonly string[] => addressed.find(({ id }) => id === interruptId)?.given?.by.flatMap(({ key }) => key ?? []) ?? [];
 
 const isMeant = ({ interruptId, questionId, ...key }: AnswerQuestionRequest, question: AddressedQuestion): boolean =>
   question.id === interruptId && questionIdOf(key, question) === questionId;

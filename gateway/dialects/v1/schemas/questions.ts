@@ -42,7 +42,10 @@ const Question = objectOf('Question', 'An open question of a run that others tha
   question_id: text('The id under which it is answered'),
   asked_for: described(nullable(Type.String()), 'The owner of the run; `null` where nobody signs in'),
   thread_id: described(threadId, 'The thread of the run, which is its owner’s'),
-  run_id: described(runId, 'The run that asks'),
+  run_id: described(
+    nullable(runId),
+    'The run that asks; `null` in a fork, which asks what a run of another thread has asked',
+  ),
   agent: text('The agent that asks'),
   node: text('The node that asks'),
   value: described(Json, 'What is asked, in a form of its own'),

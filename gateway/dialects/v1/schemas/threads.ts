@@ -328,7 +328,10 @@ export const Inbox = objectOf('Inbox', 'A page of what waits for a person.', {
       title: threadFields.title,
       agent: threadFields.agent,
       metadata: threadFields.metadata,
-      run_id: described(nullable(Type.String()), 'The run that asked; `null` where it is no longer on record'),
+      run_id: described(
+        nullable(Type.String()),
+        'The run that asked; `null` where it is no longer on record, and in a fork, which asks what a run of another thread has asked',
+      ),
       waiting_since: time('When it asked'),
       interrupts: Type.Array(Interrupt, { description: 'The open questions' }),
     }),
