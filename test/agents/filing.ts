@@ -9,8 +9,12 @@ export const graph = new StateGraph({})
     const blocks = state.context.at(-1)?.content ?? [];
     const name = blocks.find(({ type }) => type === 'text')?.['text'];
     const [order, operand = ''] = String(name).split(' ');
-    if (order === 'read') return emit(Buffer.from(await (await files.read(operand)).bytes()).toString());
-    if (order === 'keep') return emit((await files.write({ filename: 'kept.txt', data: operand })).fileId);
+    if (order === 'read' || order === 'keep') {
+      const { fileId } =
+        order === 'read' ? { fileId: operand } : await files.write({ filename: 'kept.txt', data: operand });
+      emit(order === 'keep' ? fileId : Buffer.from(await (await files.read(fileId)).bytes()).toString());
+      return {};
+    }
     const copies = [];
     for (const { file_id: fileId } of blocks) {
       if (typeof fileId !== 'string') continue;

@@ -217,8 +217,8 @@ test('who may write sends new messages of a user, which say who has sent them, a
   const blocks = ['tool_call', 'remote_tool_call', 'tool_result', 'reasoning', 'error', 'tool_use'];
   for (const type of blocks) {
     const block = { type, id: 'call-1', call_id: 'call-1', name: 'look', args: {}, text: 'x', message: 'x' };
-    const said = { role: 'user', content: [{ type: 'text', text: content }, block] };
-    t.deepEqual(await placesRefused(bob, path, { messages: [said] }), ['body.messages.0.content.1.type'], type);
+    const message = { role: 'user', content: [{ type: 'text', text: content }, block] };
+    t.deepEqual(await placesRefused(bob, path, { messages: [message] }), ['body.messages.0.content.1.type'], type);
   }
   const calling = { ...user(content), tools_calls: [{ id: 'call-1' }] };
   t.deepEqual(await placesRefused(bob, path, { messages: [calling] }), ['body.messages.0.tools_calls']);
@@ -242,13 +242,13 @@ test('who has sent a message is said by the service alone, and stays while the m
   const ofBob = (await listed()).find(({ metadata }) => metadata?.sender === 'bob');
   t.truthy(ofBob);
   const metadata = { sender: 'bob', page: 1 };
-  const said = { ...user('of ada'), metadata };
+  const ofAda = { ...user('of ada'), metadata };
   const config = { thread_id: thread };
-  await ada.send('POST', `/v1/threads/${thread}/messages`, { messages: [{ ...said, message_id: 'written' }] });
-  await ada.send('POST', '/v1/graph/invoke', { messages: [ofBob, { ...said, message_id: 'sent' }], config });
-  const state = { context: [{ ...said, message_id: 'state' }] };
+  await ada.send('POST', `/v1/threads/${thread}/messages`, { messages: [{ ...ofAda, message_id: 'written' }] });
+  await ada.send('POST', '/v1/graph/invoke', { messages: [ofBob, { ...ofAda, message_id: 'sent' }], config });
+  const state = { context: [{ ...ofAda, message_id: 'state' }] };
   await ada.send('PUT', `/v1/threads/${thread}/state`, { state, config });
-  const initial_state = { context: [{ ...said, message_id: 'initial' }] };
+  const initial_state = { context: [{ ...ofAda, message_id: 'initial' }] };
   await ada.send('POST', '/v1/graph/invoke', { messages: [], initial_state, config });
   const after = await listed();
   for (const name of ['written', 'sent', 'state', 'initial'])

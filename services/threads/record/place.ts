@@ -51,13 +51,13 @@ const mayHoldSender = ({ buffer, byteOffset, byteLength }: Uint8Array): boolean 
 /** The message with the sender that the service has noted, while it says what it said then; without one, none. */
 function withSender(given: Message, before: Message | undefined): Message {
   const { sender: _, ...metadata } = given.metadata ?? {};
-  const sender = before && saysTheSame(given, before) ? before.metadata?.['sender'] : undefined;
+  const sender = before && isUnchanged(given, before) ? before.metadata?.['sender'] : undefined;
   const { metadata: _given, ...message } = given;
   const kept = { ...metadata, ...(sender !== undefined && { sender }) };
   return Object.keys(kept).length === 0 ? message : { ...message, metadata: kept };
 }
 
-const saysTheSame = (a: Message, b: Message): boolean =>
+const isUnchanged = (a: Message, b: Message): boolean =>
   a.role === b.role && JSON.stringify(a.content) === JSON.stringify(b.content);
 
 /** Whether a message that had left the context comes back to it by being put again. */

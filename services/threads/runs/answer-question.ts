@@ -84,7 +84,7 @@ export function decideAnswer(
   };
 }
 
-/** The answers that count: one that was given by a key which was revoked since does not, as whoever has stolen the key may have given it. */
+/** The answers that count: one that was given by a key which was revoked since does not, as who has stolen the key may have given it. */
 function withoutRevoked(given: Given, revoked: ReadonlySet<string>): Given {
   const by = given?.by.filter(({ key }) => key === undefined || !revoked.has(key)) ?? [];
   return given && by.length > 0 ? { ...given, by } : undefined;

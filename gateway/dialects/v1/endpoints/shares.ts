@@ -268,7 +268,7 @@ function refuseGiven(given: object, isRefused: (name: string) => boolean, at: Lo
 
 const personal: ReadonlySet<string> = new Set(['role', 'content', 'metadata', 'timestamp']);
 /** What a person says. What tools and models make is the agent's. */
-const said: ReadonlySet<string> = new Set(['text', 'image', 'audio', 'video', 'document', 'data']);
+const spoken: ReadonlySet<string> = new Set(['text', 'image', 'audio', 'video', 'document', 'data']);
 
 /** A message of a recipient is a new one of a user, and says who has sent it. @throws Invalid */
 function ofSender(message: Given, index: number, sender: string): object {
@@ -280,8 +280,8 @@ function ofSender(message: Given, index: number, sender: string): object {
 }
 
 function refuseBlocks(blocks: Exclude<Given['content'], string>, at: Loc): void {
-  const place = blocks.findIndex(({ type }) => !said.has(type));
-  if (place >= 0) throw invalidAt([...at, place, 'type'], `must be one of ${[...said].join(', ')}`, 'value_error');
+  const place = blocks.findIndex(({ type }) => !spoken.has(type));
+  if (place >= 0) throw invalidAt([...at, place, 'type'], `must be one of ${[...spoken].join(', ')}`, 'value_error');
   // A file of the owner that the thread does not name would be named by it then.
   if (JSON.stringify(blocks).includes('"file_id":'))
     throw invalidAt(at, 'must have no file_id: files are the owner’s to name', 'value_error');
