@@ -68,6 +68,23 @@ test('a response that went on in a copy is the one that it was when it is sent a
   for (const id of threadsOf) t.deepEqual(await historyOf(id), ['user', 'assistant', 'user', 'assistant']);
 });
 
+test('a response that is sent again while its first attempt begins is one turn, also where that makes a copy', async (t) => {
+  const { responses } = service.client();
+  for (let round = 0; round < 4; round++) {
+    const first = await responses.create({ model: 'obedient', input: `hello ${String(round)}` });
+    const next = (input: string) => ({ model: 'obedient', input, previous_response_id: first.id });
+    const attempts = (input: string) =>
+      Promise.all([
+        responses.create(next(input)),
+        responses.create(next(input), again),
+        responses.create(next(input), again),
+      ]);
+    const inThread = await attempts('one way');
+    const inCopy = await attempts('another');
+    t.deepEqual([new Set(inThread.map(({ id }) => id)).size, new Set(inCopy.map(({ id }) => id)).size], [1, 1]);
+  }
+});
+
 test('results of functions that are sent again after a lost reply go on with one run', async (t) => {
   const { completions } = service.client().chat;
   const tools = [{ type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } }];

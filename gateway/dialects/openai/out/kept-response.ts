@@ -35,13 +35,23 @@ const mayBeLeftOut = ['tools', 'instructions', 'text', 'reasoning', 'metadata'] 
 export function toKeptResponse(
   request: ResponseInput,
   items: readonly unknown[],
-  { isThreadUnkept, digest }: { readonly isThreadUnkept: boolean; readonly digest: string },
+  {
+    isThreadUnkept,
+    digest,
+    isAgain,
+  }: { readonly isThreadUnkept: boolean; readonly digest: string; readonly isAgain: boolean },
 ): Readonly<Record<string, unknown>> {
   let body: Fields = Object.fromEntries(
     repeated.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]])),
   );
   const stored = request.store !== false;
-  const common = { api: 'openai', digest, stored, ...(isThreadUnkept && { unkept: true }) };
+  const common = {
+    api: 'openai',
+    digest,
+    stored,
+    ...(isThreadUnkept && { unkept: true }),
+    ...(isAgain && { again: true }),
+  };
   const whole = { ...common, body, input: items };
   if (bytesOf(whole) <= sizes.shownRequest) return whole;
   for (const name of mayBeLeftOut) {

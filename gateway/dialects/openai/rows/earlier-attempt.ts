@@ -11,6 +11,10 @@ const attemptsMs = 20 * 60 * 1000;
 /** By what a request is known when it comes again. */
 export const digestOf = (input: unknown): string => hash('sha256', JSON.stringify(input), 'base64url');
 
+/** Whether a client sends the request again by itself: it says so, and has no key. */
+export const isSentAgain = ({ header, idempotency }: Pick<EndpointRequest, 'header' | 'idempotency'>): boolean =>
+  idempotency.onceKey === undefined && Number(header('x-stainless-retry-count')) > 0;
+
 export interface EarlierPlace {
   /** The thread in which the request goes on. */
   readonly threadId: string | undefined;
@@ -21,15 +25,20 @@ export interface EarlierPlace {
 }
 
 /**
- * The run that an earlier attempt at this request has started, whose reply was lost: a client that sends a request again says so, and has no key. Looked
- * for where the request goes on: in its thread, or behind the run whose calls it answers.
+ * The run that an earlier attempt at this request has started, whose reply was lost. Looked for where the request goes on: in its thread, or behind the run
+ * whose calls it answers.
  */
-export async function earlierAttempt(
-  { owner, call, header, input, idempotency }: EndpointRequest,
+export const earlierAttempt = async (...asked: Parameters<typeof otherAttempt>): Promise<Run | undefined> =>
+  isSentAgain(asked[0]) ? otherAttempt(...asked) : undefined;
+
+/** The same, or where this is the first attempt the run that a later one has started since it came. */
+export async function otherAttempt(
+  request: EndpointRequest,
   place: () => EarlierPlace | Promise<EarlierPlace>,
   { threads }: Pick<Services, 'threads'>,
 ): Promise<Run | undefined> {
-  if (idempotency.onceKey !== undefined || !(Number(header('x-stainless-retry-count')) > 0)) return undefined;
+  const { owner, call, input, idempotency, at } = request;
+  if (idempotency.onceKey !== undefined) return undefined;
   const { threadId, copyId, pendingRunId } = await place();
   const digest = digestOf(input);
   const get = async (id: string | undefined): Promise<Run | undefined> =>
@@ -42,7 +51,9 @@ export async function earlierAttempt(
     if (status === 'stopped' || status === 'failed' || Date.now() - createdAt > attemptsMs) return false;
     const { requests } = await threads.listRunRequests({ owner, runIds: [runId] }, call());
     const json = requests[0]?.requestJson;
-    return json !== undefined && (JSON.parse(jsonText(json)) as { readonly digest?: unknown }).digest === digest;
+    const kept = json && (JSON.parse(jsonText(json)) as { readonly digest?: unknown; readonly again?: boolean });
+    const isOther = isSentAgain(request) || (kept?.again === true && createdAt >= at.getTime());
+    return kept?.digest === digest && isOther;
   };
   const run = await get((await get(pendingRunId))?.resumedBy ?? (await newestIn(threadId)));
   if (run && (await isOfRequest(run))) return run;

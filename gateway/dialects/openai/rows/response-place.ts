@@ -9,11 +9,18 @@ import { fromItems } from '../messages/from-items.ts';
 import { pendingIn, toGiven, withoutAnswers, type ReadMessage } from '../messages/conversation.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import type { ResponseInput } from '../schemas/responses.ts';
-import { digestOf, type EarlierPlace } from './earlier-attempt.ts';
+import { digestOf, isSentAgain, otherAttempt, type EarlierPlace } from './earlier-attempt.ts';
 import { placeOf, runOfOthers, waitingRun, type Place } from './place.ts';
 import { readStored } from './response-facts.ts';
 
 type Request = EndpointRequest<unknown, ResponseInput>;
+
+interface ForResponse {
+  readonly messages: readonly ReadMessage[];
+  readonly model: string;
+  /** Whether no run of another request was in its way yet. */
+  readonly isFirst: boolean;
+}
 
 /**
  * The thread of a response: that of the one before it, that of its conversation, or one of its own. All of its input is new there, but answers to what
@@ -22,7 +29,7 @@ type Request = EndpointRequest<unknown, ResponseInput>;
  */
 export async function placeOfResponse(
   request: Request,
-  { messages, model }: { readonly messages: readonly ReadMessage[]; readonly model: string },
+  { messages, model, isFirst }: ForResponse,
   services: Pick<Services, 'threads'>,
 ): Promise<Place> {
   const { previous_response_id: previous, conversation, store } = request.input;
@@ -43,7 +50,7 @@ export async function placeOfResponse(
   const thread =
     previous === undefined
       ? { threadId: await conversationThread(request, services) }
-      : await threadAfter(request, { previous, model }, services);
+      : await threadAfter(request, { previous, model, isFirst }, services);
   return { ...thread, isKept: true, ...toGiven(given, waiting?.threadId === thread.threadId) };
 }
 
@@ -77,7 +84,7 @@ async function conversationThread(
 const most = 1000;
 const atOnce = 100;
 
-type ThreadOfPlace = Pick<Place, 'newestRunId' | 'isCopy'> & { readonly threadId: string };
+type ThreadOfPlace = Pick<Place, 'newestRunId' | 'isCopy' | 'run'> & { readonly threadId: string };
 
 /**
  * The thread in which a response goes on: that of the one before it, or where that is not the newest there, a copy as it left it. Behind a response that
@@ -85,7 +92,7 @@ type ThreadOfPlace = Pick<Place, 'newestRunId' | 'isCopy'> & { readonly threadId
  */
 async function threadAfter(
   request: Request,
-  { previous, model }: { readonly previous: string; readonly model: string },
+  { previous, model, isFirst }: Pick<ForResponse, 'model' | 'isFirst'> & { readonly previous: string },
   { threads }: Pick<Services, 'threads'>,
 ): Promise<ThreadOfPlace> {
   const { owner, call, newId, idempotency } = request;
@@ -107,6 +114,8 @@ async function threadAfter(
   const run = await behindAnswers(known.run, request, { threads });
   const thread = await threads.getThread({ owner, threadId }, call());
   if (thread.runId === run.runId) return { threadId, newestRunId: run.runId };
+  const found = await otherAttempt(request, () => placeOfEarlier(request, { threads }), { threads });
+  if (found) return { threadId: found.threadId, run: found };
   const checkpointId = await lastCheckpointOf(request, run, { threads });
   if (checkpointId === undefined)
     throw refusalWith(
@@ -115,11 +124,12 @@ async function threadAfter(
       'The state after that response is not kept any more: go on from the newest one.',
       ['previous_response_id'],
     );
-  // The same request by intent has a copy of its own.
+  // The same request by intent has a copy of its own; another attempt at this one makes, or has made, the same copy.
   const own = copyIdOf(request, known.run.runId);
+  const isShared = isFirst && isSentAgain(request);
   const isTaken =
     idempotency.onceKey !== undefined ||
-    (await undefinedIfNotFound(threads.getThread({ owner, threadId: own }, call()))) !== undefined;
+    (!isShared && (await undefinedIfNotFound(threads.getThread({ owner, threadId: own }, call()))) !== undefined);
   const newThreadId = isTaken ? newId('fork') : own;
   await threads.forkThread({ owner, threadId, newThreadId, checkpointId }, call());
   return { threadId: newThreadId, isCopy: true, ...(!isTaken && { newestRunId: '' }) };

@@ -34,7 +34,7 @@ import { awaitEndMs, streamMs, unkept } from './kept.ts';
 import { refuseUnknownModel } from './known-model.ts';
 import { endedText, readFacts, readStored, responseText } from './response-facts.ts';
 import { placeOfEarlier, placeOfResponse } from './response-place.ts';
-import { digestOf, earlierAttempt } from './earlier-attempt.ts';
+import { digestOf, earlierAttempt, isSentAgain } from './earlier-attempt.ts';
 import { noteStarted } from './started.ts';
 
 type Request = EndpointRequest<unknown, ResponseInput>;
@@ -87,15 +87,16 @@ async function beginNew(request: Request, waits: boolean, services: Services): P
 }
 
 /**
- * Starts the run of a response. Where another has gone on from the same one a moment before, it goes on in a copy of its thread; a copy in which
- * no run is started is deleted.
+ * Starts the run of a response. Where another has gone on from the same one a moment before, it goes on in a copy of its thread, unless that was another
+ * attempt at it; a copy in which no run is started is deleted. `isFirst`: no run was in its way yet.
  */
 async function begin(
   request: Request,
   waits: boolean,
   services: Services,
+  isFirst = true,
 ): Promise<{ readonly ordered: Ordered; readonly started: StartReply } | { readonly found: Run }> {
-  const ordered = await orderOf(request, services);
+  const ordered = await orderOf(request, isFirst, services);
   if ('found' in ordered) return ordered;
   const { order, isKept, terms, newestRunId, copy } = ordered;
   try {
@@ -107,7 +108,7 @@ async function begin(
     return { ordered, started };
   } catch (error) {
     if (copy !== undefined) await deleteUnused(request, copy, services);
-    if (isNewerRun(error)) return begin(request, waits, services);
+    if (isNewerRun(error)) return begin(request, waits, services, false);
     throw error;
   }
 }
@@ -142,7 +143,11 @@ interface Ordered {
 }
 
 /** The run that a response asks for, or one that has its result already. @throws Invalid naming the field, NotFound for what is absent */
-async function orderOf(request: Request, services: Services): Promise<Ordered | { readonly found: Run }> {
+async function orderOf(
+  request: Request,
+  isFirst: boolean,
+  services: Services,
+): Promise<Ordered | { readonly found: Run }> {
   const { input, call, idempotency } = request;
   const { config, ...order } = toResponseOrder(input);
   const model = input.model ?? (await knownAgents(services.execution, call())).defaultName;
@@ -152,7 +157,7 @@ async function orderOf(request: Request, services: Services): Promise<Ordered | 
   const { instructions } = input;
   if (messages.length === 0 && instructions === undefined)
     throw refusalWith('Invalid', 'missing_required_parameter', 'input is required', ['input']);
-  const place = await placeOfResponse(request, { messages, model }, services);
+  const place = await placeOfResponse(request, { messages, model, isFirst }, services);
   const { threadId, messages: given = [], isKept: hasThread, newestRunId, isCopy, run, ...more } = place;
   if (run) return { found: run };
   const isKept = input.store !== false;
@@ -162,7 +167,7 @@ async function orderOf(request: Request, services: Services): Promise<Ordered | 
     ...given,
   ];
   const keptRequest = toKeptResponse(input, messages.flatMap(shownItems), {
-    ...{ isThreadUnkept: isUnkept, digest: digestOf(input) },
+    ...{ isThreadUnkept: isUnkept, digest: digestOf(input), isAgain: isSentAgain(request) },
   });
   return {
     isKept,
