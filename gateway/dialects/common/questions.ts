@@ -54,6 +54,11 @@ export const answersHere = (
 /** The run that was the first to ask: the id of a question begins with it. */
 export const askingRunId = (questionId: string): string => questionId.slice(0, 36);
 
+const question = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\/\d{1,10}\//;
+
+/** Whether an id is that of a question: it begins with a run and a step. */
+export const isQuestionId = (id: string): boolean => question.test(id);
+
 /** A question of a run that has ended with questions. */
 type Asked = Addressed & { readonly id: string };
 

@@ -102,6 +102,27 @@ test('a question is an interrupt, and its answer goes on', async (t) => {
   t.deepEqual(finished.at(-1), { type: 'success' });
 });
 
+test('a page that gives a question a result, too, as if it were a call, is answered by its resume alone', async (t) => {
+  const { agent, threadId } = openAgent();
+  addUser(agent, 'are you sure');
+  await agent.runAgent();
+  const [question] = agent.pendingInterrupts;
+  if (!question) throw new Error('nothing is asked');
+  const { id } = question;
+  agent.addMessage({ id: 'answered', role: 'tool', toolCallId: id, content: 'yes' });
+  const alone = { ...input(threadId, 'are you sure'), messages: agent.messages };
+  const refused = await post('', alone);
+  t.is(refused.status, 400);
+  t.regex(await refused.text(), /stands in resume/);
+  await agent.runAgent({ resume: [{ interruptId: id, status: 'resolved', payload: 'yes' }] });
+  t.is(agent.messages.at(-1)?.content, 'you said yes');
+  addUser(agent, 'hello');
+  await agent.runAgent();
+  const { body } = await service.send('GET', `/v1/threads/${threadId}/messages`);
+  const { messages } = body.data as { readonly messages: readonly { readonly role: string }[] };
+  t.false(messages.some(({ role }) => role === 'tool'));
+});
+
 interface Sent {
   readonly id: string;
   readonly event: Readonly<Record<string, unknown>>;

@@ -33,6 +33,7 @@ test.serial('a notification has no reply, and only POST and a stream that goes o
   for (const method of ['GET', 'DELETE', 'PUT']) {
     const reply = await fetch(`${service.url()}/mcp`, { method, headers: session });
     t.is(reply.status, 405, method);
+    t.regex(reply.headers.get('allow') ?? '', /POST/, method);
   }
   const broken = await send({ jsonrpc: '2.0', id: 1 });
   t.is(broken.status, 400);
@@ -41,6 +42,25 @@ test.serial('a notification has no reply, and only POST and a stream that goes o
   const foreign = await send({ jsonrpc: '2.0', id: 1, method: 'ping' }, { 'mcp-protocol-version': '2020-01-01' });
   t.is(foreign.status, 400);
   t.like(foreign.messages[0], { error: { code: -32_022, data: { requested: '2020-01-01' } } });
+});
+
+test.serial('a client that takes no stream gets JSON, however long its call takes, and whatever it asks', async (t) => {
+  const accept = 'application/json';
+  const session = { ...(await open({ elicitation: { form: {} } })), accept };
+  const jsonOf = async (message: object, headers: Readonly<Record<string, string>>) => {
+    const reply = await send(message, headers);
+    t.regex(reply.headers.get('content-type') ?? '', /^application\/json/);
+    return (reply.messages[0]?.['result'] ?? {}) as Fields;
+  };
+  t.true(JSON.stringify(await jsonOf(toolCall('slow', 'slow_compute', { seconds: 1 }), session)).includes('text'));
+  const asked = await jsonOf(toolCall('asks', 'test_elicitation', { message: 'Who?' }), session);
+  t.like(asked, { isError: true });
+  const { message, headers } = modern(
+    'tools/call',
+    { name: 'test_elicitation', arguments: { message: 'Who?' } },
+    { elicitation: { form: {} } },
+  );
+  t.like(await jsonOf(message, { ...headers, accept }), { resultType: 'input_required' });
 });
 
 test.serial(

@@ -1,6 +1,7 @@
 import type { Block } from '@agent-workflow/protos/message';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
 import { jsonInText } from '../../common/json-in-text.ts';
+import { isQuestionId } from '../../common/questions.ts';
 import type { NewMessage } from '../../common/run-order.ts';
 import type { AguiMessage } from '../schemas/run-input.ts';
 
@@ -9,7 +10,10 @@ type Fields = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A message of AG-UI as one of a thread; `undefined` for what only the page shows: activities, and what a model thought. @throws Invalid */
+/**
+ * A message of AG-UI as one of a thread; `undefined` for what only the page shows: activities, what a model thought, and the result that a page gives a
+ * question, whose answer stands in `resume`. @throws Invalid
+ */
 export function fromAgui(message: AguiMessage, loc: Loc): NewMessage | undefined {
   const { id: message_id, role } = message;
   switch (role) {
@@ -21,11 +25,16 @@ export function fromAgui(message: AguiMessage, loc: Loc): NewMessage | undefined
     case 'assistant':
       return { message_id, role, content: [...textBlocks(message, loc), ...callsIn(message, loc)] };
     case 'tool':
+      if (answersQuestion(message)) return undefined;
       return { message_id, role, content: [resultOf(message, loc)] };
     default:
       return undefined;
   }
 }
+
+/** Whether a message is the result of a question, as if that were a call. */
+export const answersQuestion = ({ role, toolCallId = '' }: AguiMessage): boolean =>
+  role === 'tool' && isQuestionId(toolCallId);
 
 function textBlocks({ content }: AguiMessage, loc: Loc): readonly Block[] {
   const blocks = content === undefined || content === null || content === '' ? [] : contentOf(content, loc);

@@ -4,6 +4,7 @@ import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { askedBy, askingRunId } from '../../common/questions.ts';
 import type { Services } from '../../common/services.ts';
+import { answersQuestion } from '../messages/from-agui.ts';
 import type { RunAgentInput } from '../schemas/run-input.ts';
 
 /** What a node reads whose question was given up. */
@@ -26,7 +27,10 @@ interface Answers {
  */
 export async function answersOf(request: Request, hasMessages: boolean, { threads }: Threads): Promise<Answers> {
   const { owner, call, input } = request;
-  const { threadId, resume = [] } = input;
+  const { threadId, resume = [], messages } = input;
+  const last = messages.at(-1);
+  if (resume.length === 0 && last && answersQuestion(last))
+    throw badRequest('messages: the answer to a question stands in resume');
   if (resume.length === 0) return {};
   const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
   const runId = thread?.waitsFor === 'answer' ? thread.runId : undefined;

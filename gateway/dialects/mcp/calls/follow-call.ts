@@ -6,10 +6,11 @@ import type { RunStream, ThreadStream } from '../../../http/endpoint.ts';
 import { answersHere } from '../../common/questions.ts';
 import { addressesOf } from '../../common/file-addresses.ts';
 import { framed } from '../../common/framed.ts';
+import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
-import type { Client } from '../wire/client.ts';
-import type { Fields } from '../wire/fields.ts';
-import { errorBody, invalidParams, missingCapability } from '../wire/rpc-error.ts';
+import type { Askable, Client } from '../wire/client.ts';
+import { fieldsOf, isObject, type Fields } from '../wire/fields.ts';
+import { errorBody, invalidParams, missingCapability, RpcError } from '../wire/rpc-error.ts';
 import { toReply } from '../wire/reply.ts';
 import type { KeptCall } from './kept-call.ts';
 import { createNotifications } from './notifications.ts';
@@ -58,6 +59,34 @@ export function followCall(following: Following, place: Place, services: Service
   // Clients of the version without a handshake have no other way to cancel. Who has a key comes again.
   if (client.isModern && request.idempotency.onceKey === undefined) stopOnLeave(request, () => current.runId, services);
   return { runs: runsOf(following, { current, place }, services), ends: true };
+}
+
+/** The result of a call whose client takes no stream: it reads nothing of a run but its end, and takes no question within. @throws RpcError */
+export async function resultOfCall(
+  given: Following,
+  place: Omit<Place, 'after'> & { readonly threadId: string },
+  services: Services,
+): Promise<Fields> {
+  const { request, client } = given;
+  const { threadId } = place;
+  const following = { ...given, client: client.isModern ? client : { ...client, can: new Set<Askable>() } };
+  const replies = { ...given.replies };
+  let { runId, justStarted } = place;
+  for (;;) {
+    const step: Step = { seq: 0 };
+    const all = { following, runId, scope: { threadId }, replies, notify: () => [], step };
+    const end = await endOfRun({ ...request, runId, threadId, justStarted }, services);
+    const [message] = await createMessages(all, services)(end);
+    if (message) return resultIn(message);
+    runId = (await step.next?.()) ?? runId;
+    justStarted = true;
+  }
+}
+
+function resultIn({ result, error }: Fields): Fields {
+  if (isObject(result)) return result;
+  const { code, message, data } = fieldsOf(error);
+  throw new RpcError(Number(code), String(message), isObject(data) ? { data } : {});
 }
 
 async function* runsOf(
@@ -130,7 +159,7 @@ const failed = ({ call: { asked } }: Following, { message }: ServiceError) =>
 interface Messages {
   readonly following: Following;
   readonly runId: string;
-  readonly scope: RunScope;
+  readonly scope: Pick<RunScope, 'threadId'>;
   readonly replies: Record<string, unknown>;
   /** Of all runs of the call: progress only grows. */
   readonly notify: (event: RunEvent) => readonly Fields[];

@@ -9,7 +9,7 @@ import { answersHere } from '../../common/questions.ts';
 import { hasLostQuestion } from '../../common/lost-question.ts';
 import type { Services } from '../../common/services.ts';
 import { askedOfTool, digestOf, type Asked } from '../calls/asked.ts';
-import { followCall } from '../calls/follow-call.ts';
+import { followCall, resultOfCall } from '../calls/follow-call.ts';
 import { keptCall, keptOf } from '../calls/kept-call.ts';
 import { shownResult, toolError, toOutcome } from '../calls/outcome.ts';
 import { runEndOf } from '../calls/run-end.ts';
@@ -24,7 +24,7 @@ import {
 import { stopOnLeave } from '../calls/stop-on-leave.ts';
 import { answerCall, startCall, type Starting } from '../calls/start-call.ts';
 import { findOffer, offersOf } from '../offers/offers.ts';
-import { checkArgumentHeaders, tasksExtension } from '../wire/client.ts';
+import { checkArgumentHeaders, takesJsonAlone, tasksExtension } from '../wire/client.ts';
 import { fieldsOf, isObject, textIn, type Fields } from '../wire/fields.ts';
 import { invalidParams, missingCapability, RpcError, rpcCodes } from '../wire/rpc-error.ts';
 import { listOffered } from './lists.ts';
@@ -124,8 +124,8 @@ function leavable(request: Starting, services: Services): Starting {
 }
 
 /**
- * Runs what a client asks of an agent, and gives its result where that is there soon and nothing else is to be read of the run, else the messages up to
- * the reply. With `requestState` it goes on where the agent has asked.
+ * Runs what a client asks of an agent, and gives its result where that is there soon and nothing else is to be read of the run, or the client takes no
+ * stream; else the messages up to the reply. With `requestState` it goes on where the agent has asked.
  * @throws RpcError
  */
 export async function runCall(asked: Asked, given: McpRequest, services: Services): Promise<Fields | ThreadStream> {
@@ -140,23 +140,27 @@ export async function runCall(asked: Asked, given: McpRequest, services: Service
   if (client.isModern && state !== undefined) {
     const { run, takesReplies } = await askingRun(asked, textIn(state) ?? '', given, services);
     given.request.releaseInput();
-    const place = { runId: run.runId, after: 0, justStarted: false };
-    return followCall({ ...following, ...(!takesReplies && { replies: {} }) }, place, services);
+    const { runId, threadId } = run;
+    const answering = { ...following, ...(!takesReplies && { replies: {} }) };
+    if (takesJsonAlone(request)) return resultOfCall(answering, { runId, threadId, justStarted: false }, services);
+    return followCall(answering, { runId, after: 0, justStarted: false }, services);
   }
   // A client with a token reads of each step at once, and one whose stream begins with an id may go on behind that from then on.
-  const waits = following.progressToken === undefined && !client.takesFirstId;
+  const waits = takesJsonAlone(request) || (following.progressToken === undefined && !client.takesFirstId);
   const started = await startCall(
     asked,
     client,
     waits ? { request: client.isModern ? leavable(request, services) : request, awaitEndMs: soonMs } : { request },
     services,
   );
-  const { runId, status } = started;
+  const { runId, threadId, status } = started;
   if (started.existed) await checkSameCall(asked, { request: given.request, client, runId }, services);
   given.request.releaseInput();
   await given.request.markAccepted();
   const result = waits ? soonResult(started, { asked, client, request: given.request }, services) : undefined;
   if (result) return result;
+  if (takesJsonAlone(request))
+    return resultOfCall(following, { runId, threadId, justStarted: isOpen(status) }, services);
   return followCall(following, { runId, after: 0, justStarted: isOpen(status) }, services);
 }
 

@@ -13,7 +13,8 @@ export function refuse(refusal: Refusal): RefusalReply {
   const message = isOne ? refusal.message : noBatches;
   return {
     status: status === 422 ? 400 : status,
-    headers,
+    // A stream that goes on behind no event is none: the path takes messages.
+    headers: status === 405 && code === 'BadRequest' ? [...headers, 'Allow', 'POST'] : headers,
     body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: rpcCode, message } }),
   };
 }

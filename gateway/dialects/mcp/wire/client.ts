@@ -72,6 +72,14 @@ function fromSession(session: string): ReadonlySet<Askable> {
 
 type Sent = Pick<EndpointRequest, 'header'>;
 
+/** Whether a client reads no stream: it names JSON, and nothing that a stream is. */
+export function takesJsonAlone({ header }: Sent): boolean {
+  const accepted = header('accept') ?? '';
+  return accepted.includes('application/json') && !streams.some((type) => accepted.includes(type));
+}
+
+const streams = ['text/event-stream', 'text/*', '*/*'];
+
 /** Whether a request is one of the version without a handshake, or would be if it were whole. */
 export const isModern = ({ header }: Sent, method: string, params: Fields): boolean =>
   metaNames.version in fieldsOf(params['_meta']) ||

@@ -16,8 +16,3 @@ export function readCallId(text: string): AskedCall | undefined {
   const callId = text.slice(33);
   return runId === undefined || callId === '' ? undefined : { runId, callId };
 }
-
-const question = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\/\d{1,10}\//;
-
-/** Whether a call is a question of the agent: its id begins with a run and a step. */
-export const isQuestionId = (callId: string): boolean => question.test(callId);

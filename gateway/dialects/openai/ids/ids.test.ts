@@ -1,7 +1,8 @@
 import { idFault } from '@agent-workflow/protos/message';
 import test from 'ava';
 import fc from 'fast-check';
-import { isQuestionId, readCallId, shownCallId } from './call-id.ts';
+import { isQuestionId } from '../../common/questions.ts';
+import { readCallId, shownCallId } from './call-id.ts';
 import { itemPlaces, readAnyId, readId, shownId } from './shown-id.ts';
 
 test('an id of any form is shown and read back, and one of another kind is none', (t) => {

@@ -36,11 +36,11 @@ function namesOfChoice(choice: unknown): ReadonlySet<string> | undefined {
   if (choice === undefined || choice === null || choice === 'auto') return undefined;
   if (choice === 'none') return new Set();
   if (!isObject(choice) || choice['type'] !== 'allowed_tools')
-    throw unsupported(at, 'the agent decides which tools it calls');
+    throw unsupported(at, 'an agent is a graph, of which no call can be demanded: use auto, none or allowed_tools');
   const allowed = isObject(choice['allowed_tools']) ? choice['allowed_tools'] : choice;
   const { mode, tools } = allowed;
   if (mode !== undefined && mode !== 'auto')
-    throw unsupported([...at, 'mode'], 'the agent decides whether it calls a tool');
+    throw unsupported([...at, 'mode'], 'an agent is a graph, of which no call can be demanded: use auto');
   return new Set(Array.isArray(tools) ? tools.flatMap(nameOf) : []);
 }
 

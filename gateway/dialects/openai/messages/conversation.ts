@@ -1,7 +1,7 @@
 import { isCall, type Block } from '@agent-workflow/protos/message';
-import { askingRunId } from '../../common/questions.ts';
+import { askingRunId, isQuestionId } from '../../common/questions.ts';
 import type { NewMessage } from '../../common/run-order.ts';
-import { isQuestionId, readCallId } from '../ids/call-id.ts';
+import { readCallId } from '../ids/call-id.ts';
 import { toAnswer } from './call.ts';
 
 /** A message of a request, as the service takes it. */
