@@ -10,7 +10,7 @@ const env = { JWT_ALGORITHM: 'HS256', JWT_SECRET_KEY: secret, JWT_ISSUER: issuer
 const service = serve(test, null, env, {
   auth: 'jwt',
   access: { roles: { manager: { is: 'approver' } } },
-  agents: { asking: agentAt('asking-others') },
+  agents: { asking: agentAt('asking-others'), obedient: agentAt('obedient') },
   default_agent: 'asking',
 });
 
@@ -97,6 +97,7 @@ test('a chat that asked others asks them once, whatever is sent behind the quest
   type Behind = OpenAI.Chat.Completions.ChatCompletionMessageParam[];
   const send = (...behind: Behind) => completions.create({ model, messages: [user(byManagers), message, ...behind] });
   t.deepEqual((await send()).choices, first.choices);
+  t.is((await completions.create({ model, messages: [user(byManagers)] })).id, first.id);
   await t.throwsAsync(send(result), { message: /^403 .*waits for an answer of manager/ });
   await t.throwsAsync(send(user('any news?')), { message: /^400 .*waits for an answer of manager/ });
   t.is((await questionsOf('bob')).length, 1);
@@ -105,6 +106,7 @@ test('a chat that asked others asks them once, whatever is sent behind the quest
   const answered = await send();
   t.is(answered.choices[0]?.message.content, 'answer true by mia (v1)');
   t.is((await send(result)).id, answered.id);
+  t.is((await completions.create({ model, messages: [user(byManagers)] })).id, answered.id);
   let streamed = '';
   for await (const { choices } of await completions.create({
     ...{ model, messages: [user(byManagers), message, result], stream: true as const },
@@ -112,6 +114,14 @@ test('a chat that asked others asks them once, whatever is sent behind the quest
     streamed += choices[0]?.delta.content ?? '';
   t.is(streamed, 'answer true by mia (v1)');
   t.deepEqual(await questionsOf('bob'), []);
+});
+
+test('a conversation that asked nobody else is a run of its own each time', async (t) => {
+  const { completions } = clientOf('finn').chat;
+  const greet = () => completions.create({ model: 'obedient', messages: [user('hello')] });
+  const all = [await greet(), await greet(), ...(await Promise.all([greet(), greet()]))];
+  t.is(new Set(all.map(({ id }) => id)).size, 4);
+  t.deepEqual([...new Set(all.map(({ choices }) => choices[0]?.message.content))], ['you said hello']);
 });
 
 test('what others have answered is a result of its own model and its own caller alone', async (t) => {

@@ -23,6 +23,7 @@ import { digestOf, earlierAttempt } from './earlier-attempt.ts';
 import { awaitEndMs, streamMs, unkept } from './kept.ts';
 import { refuseUnknownModel } from './known-model.ts';
 import { placeOf } from './place.ts';
+import { isConversationThere, runOfConversation, threadOfConversation } from './sent-again.ts';
 import { noteStarted } from './started.ts';
 
 type Request = EndpointRequest<unknown, ChatInput>;
@@ -82,12 +83,25 @@ async function begin(
   if ('found' in ordered) return followed(ordered.found);
   const { order, terms } = ordered;
   const cancels = order.config?.on_disconnect === 'cancel';
-  // A caller that disconnects meanwhile would not be seen to stop the run.
-  const started = await startRun(
-    { ...request, input: order },
-    { granularity: 'low', terms, awaitEndMs: cancels || !waits ? undefined : awaitEndMs },
-    services,
-  );
+  const start = (threadId?: string) =>
+    startRun(
+      {
+        ...request,
+        input: threadId === undefined ? order : { ...order, config: { ...order.config, thread_id: threadId } },
+      },
+      {
+        ...{ granularity: 'low', terms, onlyNewThread: threadId !== undefined },
+        // A caller that disconnects meanwhile would not be seen to stop the run.
+        awaitEndMs: cancels || !waits ? undefined : awaitEndMs,
+      },
+      services,
+    );
+  const own = order.config?.thread_id === undefined ? threadOfConversation(request, services) : undefined;
+  const started = await start(own).catch(async (error: unknown) => {
+    if (own === undefined || !isConversationThere(error)) throw error;
+    return (await runOfConversation(request, own, services)) ?? start();
+  });
+  if ('owner' in started) return followed(started);
   await noteStarted(request, { order, runId: started.runId }, services);
   return started;
 }
