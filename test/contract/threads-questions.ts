@@ -188,6 +188,11 @@ export function threadsQuestionsContract(test: TestFn, name: string, open: OpenT
     await answer(threads, id);
     const reply = await answer(threads, id, { by: 'clara', value: 'no', runId: 'r2' });
     t.deepEqual(reply, { answers: 1, quorum: 3, differs: true, runId: 'r2' });
+    t.deepEqual(await answer(threads, id, { by: 'clara', value: 'no' }), reply, 'sent again after a lost reply');
+    t.deepEqual(await answer(threads, id), reply);
+    await refused(t, answer(threads, id, { value: 'no' }), 'Conflict');
+    await refused(t, answer(threads, id, { by: 'clara' }), 'Conflict');
+    await refused(t, answer(threads, id, { by: 'dora', value: 'no' }), 'Conflict');
     const options = parse((await claim(threads, 'r2')).optionsJson) as Record<string, unknown>;
     t.like(options, { resume: {}, differ: [id] });
     t.deepEqual(

@@ -64,7 +64,9 @@ export function decideAnswer(
   if (!differs && by.length < quorum)
     return { change: { head: withAnswers(head, { ...question, given: { hash, by } }) }, reply };
   const { id } = question;
-  const brought = differs ? { resume: {}, differ: [id] } : { resume: { [id]: fromJson(request.answerJson) } };
+  const brought = differs
+    ? { resume: {}, differ: [id], differing: { quorum, hashes: [given.hash, hash] } }
+    : { resume: { [id]: fromJson(request.answerJson) } };
   const accepted = decideAccept(
     acceptanceAsAsked(request, {
       ...{ head, asking, runId: request.runId, requestId: request.requestId, keys: [id] },
@@ -106,25 +108,34 @@ const withAnswers = (head: Head, question: AddressedQuestion): Head => ({
   addressed: (head.addressed ?? []).map((one) => (one.id === question.id ? question : one)),
 });
 
-/** The reply to the last answer, where `run` is what it began and this is the same answer again; `undefined` for any other. */
+/** Of the options of a run that goes on because answers differ: the answer of those before the last, and that of the last. */
+interface Differing {
+  readonly quorum: number;
+  readonly hashes: readonly [string, string];
+}
+
+interface Options {
+  readonly answeredBy?: readonly Answerer[];
+  readonly answers?: string;
+  readonly resume?: Readonly<Record<string, unknown>>;
+  readonly differing?: Differing;
+}
+
+/** The reply to an answer, where `run` is what the answers began and this is one of them again; `undefined` for any other. */
 export function repeatedAnswer(
   { by, interruptId, questionId, answerJson }: AnswerQuestionRequest,
   { runId, options }: Pick<RunRecord, 'runId' | 'options'>,
 ): AnswerQuestionReply | undefined {
-  const {
-    answeredBy = [],
-    answers,
-    resume,
-  } = fromJson(options) as {
-    readonly answeredBy?: readonly Answerer[];
-    readonly answers?: unknown;
-    readonly resume?: unknown;
-  };
-  if (answers !== questionId) return undefined;
-  if (!answeredBy.some((one) => one.by === by) || typeof resume !== 'object' || resume === null) return undefined;
+  const { answeredBy = [], answers, resume = {}, differing } = fromJson(options) as Options;
+  const index = answeredBy.findIndex((one) => one.by === by);
+  if (answers !== questionId || index < 0) return undefined;
+  const isLast = index === answeredBy.length - 1;
   const brought = Object.entries(resume).find(([id]) => id === interruptId);
-  if (!brought || idFrom(canonical(brought[1]), 'answer') !== hashOfAnswer(answerJson)) return undefined;
-  return { answers: answeredBy.length, quorum: answeredBy.length, differs: false, runId };
+  const hash = differing ? differing.hashes[isLast ? 1 : 0] : brought && idFrom(canonical(brought[1]), 'answer');
+  if (hash !== hashOfAnswer(answerJson)) return undefined;
+  const { length: count } = answeredBy;
+  if (differing) return { answers: count - 1, quorum: differing.quorum, differs: true, runId };
+  return { answers: count, quorum: count, differs: false, runId };
 }
 
 /** The question is not one that the thread waits to be answered. */

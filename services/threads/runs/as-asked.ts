@@ -8,6 +8,7 @@ interface AskedOptions {
   readonly resume?: unknown;
   readonly passed?: unknown;
   readonly differ?: unknown;
+  readonly differing?: unknown;
   readonly answeredBy?: unknown;
   readonly answers?: unknown;
   readonly mayAnswer?: unknown;
@@ -37,6 +38,7 @@ export function acceptanceAsAsked({ owner, threadId }: ThreadKey, going: GoingOn
     resume: _,
     passed: _passed,
     differ: _differ,
+    differing: _differing,
     answeredBy: _by,
     answers: _answers,
     mayAnswer: _may,
