@@ -1,5 +1,7 @@
+import { fileURLToPath } from 'node:url';
 import { agentAt } from '../servers/standalone.ts';
 import type { Client } from '../servers/client.ts';
+import { approvalAccess, startApprovalLoad } from './approval-load.ts';
 import { startAskingLoad } from './asking-load.ts';
 import { startDeadlineLoad } from './deadline-load.ts';
 import { startDearLoad } from './dear-load.ts';
@@ -7,6 +9,9 @@ import type { LoadFindings } from './load.ts';
 import { generator } from './random.ts';
 import { startScheduleLoad } from './schedule-load.ts';
 import { startWebhookLoad } from './webhook-load.ts';
+
+/** Who does not say who they are is one owner. */
+const backend = fileURLToPath(new URL('../backends/roles.ts', import.meta.url));
 
 /** What `service.json` says in a campaign: the agent whose runs are followed closely, and those of the mix. */
 export const mixService = (agent: string): Readonly<Record<string, unknown>> => ({
@@ -16,14 +21,24 @@ export const mixService = (agent: string): Readonly<Record<string, unknown>> => 
     dear: agentAt('dear'),
     deadlines: agentAt('deadlines'),
     echo: agentAt('echo'),
+    approvals: agentAt('asking-others'),
   },
   default_agent: 'steps',
+  auth: { method: 'custom', path: `${backend}:Named` },
+  access: approvalAccess,
 });
 
-/** Receivers of webhooks are on this machine. */
-export const mixEnv = { WEBHOOK_NETWORKS: '127.0.0.0/8' };
+/** Receivers of webhooks are on this machine, and nobody asks too often. */
+export const mixEnv = { WEBHOOK_NETWORKS: '127.0.0.0/8', RATE_LIMIT_REQUESTS: '0', OPEN_QUESTIONS: '10000' };
 
-const loads = [startAskingLoad, startDearLoad, startDeadlineLoad, startScheduleLoad, startWebhookLoad];
+const loads = [
+  startAskingLoad,
+  startDearLoad,
+  startDeadlineLoad,
+  startScheduleLoad,
+  startWebhookLoad,
+  startApprovalLoad,
+];
 
 interface Mix {
   /** Resolves with what each part has seen, once its errands have ended. */
