@@ -8,7 +8,7 @@ import { browserTest, servePages } from './suite.ts';
 
 const secret = 's'.repeat(32);
 const env = { JWT_SECRET_KEY: secret, JWT_ALGORITHM: 'HS256', HOST: '127.0.0.1' };
-const access = { roles: { manager: { is: 'approver' } } };
+const access = { roles: { manager: { is: 'approver' }, auditor: { is: 'approver' } } };
 const service = servePages(test, 'asking-others', env, { auth: 'jwt', access });
 
 const tokenOf = (user: string, ...roles: string[]): string =>
@@ -107,6 +107,16 @@ browserTest('a manager finds the question in the inbox and approves it by the ke
     text = await lastOf();
   }
   t.regex(text, /answer true by boris/);
+});
+
+browserTest('the rail counts what the reader can answer, and no thread that waits for others', async (t) => {
+  const toAuditors = { to: ['auditor'], notOwner: true };
+  await refund('drill', toAuditors);
+  await refund('saw', toAuditors);
+  await clientOf('emil').invoke({ messages: [{ role: 'user', content: JSON.stringify(toAuditors) }] });
+  const auditor = await signedIn(t, 'chat', tokenOf('emil', 'auditor'));
+  await auditor.getByRole('link', { name: 'Inbox 2 waiting' }).waitFor();
+  t.deepEqual(await violationsIn(auditor), []);
 });
 
 browserTest('of a quorum the inbox counts the answers, also on a phone and in the dark', async (t) => {

@@ -3,12 +3,13 @@ import { effect, signal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { useRefresh } from './refresh.ts';
 import { route } from './route.ts';
-import { client, signInReason, token } from './session.ts';
+import { signInReason, token } from './session.ts';
+import { readWaiting } from './waiting-page.ts';
 
-/** How many threads wait for a person. */
+/** How many threads and questions wait for the reader. */
 interface WaitingCount {
   readonly count: number;
-  /** Whether older threads were not looked at. */
+  /** Whether there are more than one page has. */
   readonly isAtLeast: boolean;
 }
 
@@ -50,7 +51,7 @@ const countMs = 30_000;
 /**
  * Counts what waits for a person: when the page appears, when another thing is opened, when a run that the chat follows begins or ends, and
  * every half minute while the page is in sight.
- * It is one number of one request; who may not count sees none, and is not asked for again.
+ * What the inbox lists first is counted; who may not read it sees none, and is not asked for again.
  */
 export function useWaitingCount(): void {
   const refused = useRef<string | undefined>(undefined);
@@ -58,9 +59,9 @@ export function useWaitingCount(): void {
   const count = (): void => {
     const { signal } = (lifetime.current = replaced(lifetime.current));
     if (signInReason.peek() !== undefined || refused.current === token.peek()) return;
-    client.threads.count({ waits_for: 'answer' }, { signal }).then(
-      ({ count: number, at_least: isAtLeast = false }) => {
-        if (!signal.aborted) counted.value = { count: number, isAtLeast };
+    readWaiting(undefined, signal).then(
+      ({ own, foreign, hasMore }) => {
+        if (!signal.aborted) counted.value = { count: own.length + foreign.length, isAtLeast: hasMore };
       },
       (error: unknown) => {
         if (!signal.aborted && error instanceof RequestError && error.status === 403) refused.current = token.peek();

@@ -19,10 +19,6 @@ export interface Question {
   readonly to?: readonly string[];
 }
 
-/** Whether all of these questions are for others to answer. */
-export const areForOthers = (questions: readonly Pick<Interrupt, 'to'>[]): boolean =>
-  questions.length > 0 && questions.every(({ to }) => to !== undefined);
-
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -1,6 +1,7 @@
 import type { Interrupt, Thread } from '@agent-workflow/client';
 import { digest } from '../../ui/json-start.ts';
-import { areForOthers, questionOf } from '../../ui/questions/question.ts';
+import { areForOthers } from '../../session/for-others.ts';
+import { questionOf } from '../../ui/questions/question.ts';
 
 /** A thread as the list of chats shows it. */
 export type ListedThread = Partial<Thread> &

@@ -6,7 +6,7 @@ import { counted, duration, grouped } from '../../ui/format.ts';
 import { Fold } from '../../ui/fold.tsx';
 import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
 import { toneOf } from '../../ui/patterns/status-dot.tsx';
-import { areForOthers } from '../../ui/questions/question.ts';
+import { areForOthers } from '../../session/for-others.ts';
 import { Plain } from '../../ui/plain.tsx';
 import type { Chat } from './chat.ts';
 import { FailedRun, RunFailure } from './run-failure.tsx';

@@ -5,8 +5,8 @@ import { tickedNow } from '../../session/minute.ts';
 import { usePages, type PagedList } from '../../session/pages.ts';
 import { useRefresh } from '../../session/refresh.ts';
 import { route } from '../../session/route.ts';
-import { client } from '../../session/session.ts';
 import { noteWaiting } from '../../session/waiting-count.ts';
+import { readWaiting, waitingAtOnce } from '../../session/waiting-page.ts';
 import { counted, grouped } from '../../ui/format.ts';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { Blank } from '../../ui/patterns/blank.tsx';
@@ -20,9 +20,7 @@ import { isAnswered } from './answering.ts';
 import { ChosenBar } from './chosen-bar.tsx';
 import { InboxPane } from './inbox-pane.tsx';
 import { InboxRow } from './inbox-row.tsx';
-import { groupsOf, isForOthers, toForeign, toWaiting, type Waiting } from './waiting.ts';
-
-const pageSize = 100;
+import { groupsOf, toForeign, toWaiting, type Waiting } from './waiting.ts';
 
 /** How often it is read again, in milliseconds. */
 const refreshMs = 5000;
@@ -31,16 +29,11 @@ const refreshMs = 5000;
 export function InboxView() {
   const { id } = route.value;
   const waiting = usePages(async (cursor, signal) => {
-    const [page, others] = await Promise.all([
-      client.threads.inbox({ limit: pageSize, ...(cursor !== undefined && { cursor }) }, { signal }),
-      cursor === undefined ? client.questions.list({ limit: pageSize, sort: 'deadline' }, { signal }) : undefined,
-    ]);
-    const foreign = others?.questions.filter(({ answered }) => !answered).map(toForeign) ?? [];
-    const own = page.items.map(toWaiting).filter((each) => !isForOthers(each));
-    return { items: [...foreign, ...own], cursor: page.cursor };
+    const { own, foreign, cursor: next } = await readWaiting(cursor, signal);
+    return { items: [...foreign.map(toForeign), ...own.map(toWaiting)], cursor: next };
   }, []);
   useRefresh(() => {
-    if (waiting.state.peek().items.length <= pageSize) waiting.again();
+    if (waiting.state.peek().items.length <= waitingAtOnce) waiting.again();
   }, refreshMs);
   const open = waiting.state.value.items.find((each) => each.id === id);
   return (

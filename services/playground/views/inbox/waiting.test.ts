@@ -1,6 +1,6 @@
 import type { InboxItem } from '@agent-workflow/client';
 import test from 'ava';
-import { groupsOf, isForOthers, toForeign, toWaiting } from './waiting.ts';
+import { groupsOf, toForeign, toWaiting } from './waiting.ts';
 
 const now = Date.UTC(2026, 10, 28, 12);
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -59,12 +59,4 @@ test('a question of another owner is called as one of one’s own, and says for 
   t.deepEqual(foreign.questions, [
     { id: 'q', node: 'approve', text: 'Refund?', deadline: iso(now + 5000), fallback: false },
   ]);
-  t.false(isForOthers(foreign));
-});
-
-test('a thread whose questions others answer waits for nobody here', (t) => {
-  const toManager = { ...question('1', 'Refund?'), to: ['manager'] };
-  t.true(isForOthers(toWaiting(item('a', { interrupts: [toManager] }))));
-  t.false(isForOthers(toWaiting(item('a', { interrupts: [toManager, question('2', 'Address?')] }))));
-  t.false(isForOthers(toWaiting(item('a'))));
 });

@@ -1,5 +1,5 @@
 import type { InboxItem, Question as ForeignQuestion } from '@agent-workflow/client';
-import { areForOthers, questionOf, type Question } from '../../ui/questions/question.ts';
+import { questionOf, type Question } from '../../ui/questions/question.ts';
 
 /** What waits for a person: a thread of their own, or a question of another owner's run. */
 export interface Waiting {
@@ -36,9 +36,6 @@ export function toWaiting(item: InboxItem): Waiting {
     due: Math.min(...questions.map(({ deadline }) => Date.parse(deadline ?? '')).filter(Number.isFinite)),
   };
 }
-
-/** Whether it is for others alone to answer. */
-export const isForOthers = ({ questions }: Waiting): boolean => areForOthers(questions);
 
 /** Reads a question of another owner's run. */
 export function toForeign(item: ForeignQuestion): Waiting {
