@@ -5,7 +5,13 @@ import { acceptanceAsAsked } from './as-asked.ts';
 
 test('a run that goes on with the answer of others has the webhook, the priority and the options of the run that asked', (t) => {
   const asking = {
-    options: toJson({ config: { tone: 'brief' }, resume: { before: 1 }, answeredBy: [], differing: {}, request: { of: 'it' } }),
+    options: toJson({
+      config: { tone: 'brief' },
+      resume: { before: 1 },
+      answeredBy: [],
+      differing: {},
+      request: { of: 'it' },
+    }),
     granularity: 'full',
     webhook: '{"url":"https://example.com/ends"}',
     priority: 7,
