@@ -11,12 +11,15 @@ import { browserTest, servePages } from './suite.ts';
 
 const secret = 's'.repeat(32);
 const env = { JWT_SECRET_KEY: secret, JWT_ALGORITHM: 'HS256', HOST: '127.0.0.1' };
-const access = { roles: { support: { is: 'operator' }, root: { is: 'admin' } } };
+const access = {
+  roles: { support: { is: 'operator' }, ops: { is: 'operator', reads: 'contents' }, root: { is: 'admin' } },
+};
 const service = servePages(test, 'chatting', env, { auth: 'jwt', access });
 
 const tokenOf = (user: string, ...roles: string[]): string =>
   makeToken('HS256', secret, { claims: { user_id: user, roles, exp: inSeconds(600) } });
-const clientOf = (user: string): Client => createClient({ url: service.url(), token: tokenOf(user) });
+const clientOf = (user: string, ...roles: string[]): Client =>
+  createClient({ url: service.url(), token: tokenOf(user, ...roles) });
 
 const folder = processEnv()['SCREENSHOTS'];
 const picture = async (page: Page, name: string): Promise<void> => {
@@ -107,6 +110,80 @@ browserTest(
     t.regex(saved, /"action":"retry".*ticket 4711/);
   },
 );
+
+browserTest('an operator finds threads of everybody by owner and status, and reads no contents of them', async (t) => {
+  await run('dan', 'letters', 'a secret parsnip');
+  await run('eve', 'lists', 'fail');
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const size = colorScheme === 'dark' ? 'phone' : 'desktop';
+    const page = await signedIn(t, 'operators', tokenOf('sue', 'support'), { colorScheme, size });
+    await page.getByRole('link', { name: 'Threads' }).last().click();
+    await rows(page, /dan, letters/).waitFor();
+    t.deepEqual(await violationsIn(page), []);
+    await picture(page, `operators-threads-${colorScheme}`);
+    await page.getByLabel('Status').selectOption('failed');
+    await rows(page, /dan, letters/).waitFor({ state: 'detached' });
+    await rows(page, /eve, lists/).waitFor();
+    await page.getByLabel('Status').selectOption('');
+    await page.getByRole('searchbox', { name: 'Owner' }).fill('dan');
+    await rows(page, /eve, lists/).waitFor({ state: 'detached' });
+    await rows(page, /dan, letters/).click();
+    await page.getByRole('heading', { name: 'Thread of dan' }).waitFor();
+    await page
+      .getByRole('region', { name: 'Runs' })
+      .getByRole('link', { name: /dan, letters/ })
+      .waitFor();
+    await page.getByText('Contents are masked').waitFor();
+    t.is(await button(page, 'Read the messages').count(), 0);
+    t.is(await page.getByText('parsnip').count(), 0);
+    t.deepEqual(await violationsIn(page), []);
+    await picture(page, `operators-thread-${colorScheme}`);
+  }
+});
+
+browserTest(
+  'an operator whose role reads contents reads messages from a run for a reason, and the audit has it',
+  async (t) => {
+    await run('finn', 'diary', 'a secret turnip');
+    const page = await signedIn(t, 'operators?user=finn', tokenOf('olga', 'ops'));
+    await rows(page, /finn, diary/).click();
+    await page.getByRole('article', { name: 'Run' }).getByRole('link', { name: 'Thread' }).click();
+    await button(page, 'Read the messages').click();
+    const dialog = page.getByRole('dialog', { name: 'Read the messages?' });
+    const auditOf = async () => {
+      const lines = await clientOf('zoe', 'root').admin.exportAudit();
+      return lines.filter(({ user_id: user, thread_id: thread }) => user === 'olga' && thread === 'diary');
+    };
+    t.is(await page.getByText('turnip').count(), 0);
+    t.deepEqual(await auditOf(), []);
+    await dialog.getByLabel('Reason').fill('ticket 4713');
+    t.deepEqual(await violationsIn(page), []);
+    await dialog.getByRole('button', { name: 'Read' }).click();
+    const messages = page.getByRole('region', { name: 'Messages' });
+    await messages.getByText('a secret turnip').first().waitFor();
+    t.is(await messages.getByRole('button', { name: 'Edit and fork' }).count(), 0);
+    t.deepEqual(await violationsIn(page), []);
+    await picture(page, 'operators-messages-light');
+    const [line, ...more] = await auditOf();
+    t.like(line, { operation: 'listMessagesOfOthers', owner_id: 'finn', reason: 'ticket 4713' });
+    t.deepEqual(more, []);
+  },
+);
+
+browserTest('runs of everybody are filtered as one’s own are, but by no text that is masked', async (t) => {
+  await run('gus', 'fast', 'hello');
+  const page = await signedIn(t, 'operators?user=gus', tokenOf('sue', 'support'));
+  await rows(page, /gus, fast/).waitFor();
+  await page.locator('summary').filter({ hasText: 'Filter' }).click();
+  const form = page.getByRole('form', { name: 'More filters' });
+  t.is(await form.getByLabel('Error').count(), 0);
+  await form.getByLabel('Took at least').fill('3600');
+  await form.getByRole('button', { name: 'Show' }).click();
+  await page.getByRole('heading', { name: 'No run is as you ask' }).waitFor();
+  t.deepEqual(await violationsIn(page), []);
+  await page.getByRole('button', { name: /took .* or longer/ }).click();
+  await rows(page, /gus, fast/).waitFor();
+});
 
 browserTest('who has no such role has no such view', async (t) => {
   const page = await signedIn(t, 'operators', tokenOf('ada'));

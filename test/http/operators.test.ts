@@ -67,6 +67,15 @@ async function linesOf(query = ''): Promise<readonly Readonly<Record<string, unk
     .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
 }
 
+test('a caller is told which roles it has, and which of them reads contents', async (t) => {
+  const { body } = await as('olga', 'support', 'ops', 'root', 'stranger').send('GET', '/v1/me');
+  t.deepEqual((body.data as { readonly roles: readonly object[] }).roles, [
+    { name: 'support', is: 'operator' },
+    { name: 'ops', is: 'operator', reads: 'contents' },
+    { name: 'root', is: 'admin' },
+  ]);
+});
+
 test('an operator sees the runs of everybody, newest first and without contents, in pages and of one owner', async (t) => {
   const first = await runOf('ann');
   const second = await runOf('ben');

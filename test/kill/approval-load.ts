@@ -155,10 +155,10 @@ class Approval extends Errand {
     const runs = (await this.runsOf(this.threadId)).map(({ run_id }) => run_id).filter((run) => run !== asked);
     const [next = ''] = runs;
     if (runs.length !== 1) throw new Error(`after run ${asked} come the runs ${runs.join()}`);
-    const { resumes } = await this.#run(next);
-    if (resumes !== asked) this.faults.push(`run ${next} goes on with ${String(resumes)}, not with ${asked}`);
     for (let runId = next; ;) {
       const { status, isFailedByClaims } = await this.ended(runId);
+      const { resumes } = await this.#run(next);
+      if (resumes !== asked) this.faults.push(`run ${next} goes on with ${String(resumes)}, not with ${asked}`);
       if (status !== 'completed' && !isFailedByClaims) throw new Error(`run ${runId} is ${status}`);
       if (!isFailedByClaims) return this.#run(runId);
       runId = acceptedRun(await this.change(`/v1/runs/${runId}/retry`, {}));

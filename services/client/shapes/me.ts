@@ -6,5 +6,7 @@ export interface Me {
   readonly roles: readonly {
     readonly name: string;
     readonly is: 'user' | 'approver' | 'operator' | 'admin';
+    /** Of an operator who reads contents for a reason; an admin does in any case. */
+    readonly reads?: 'contents';
   }[];
 }

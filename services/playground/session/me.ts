@@ -25,6 +25,10 @@ export function followMe(): void {
 export const isOperator = (): boolean =>
   known.value?.roles.some(({ is }) => is === 'operator' || is === 'admin') ?? false;
 
+/** Whether the reader reads messages of everybody, for a reason. */
+export const readsContents = (): boolean =>
+  known.value?.roles.some(({ is, reads }) => is === 'admin' || (is === 'operator' && reads === 'contents')) ?? false;
+
 /** Whether the reader reads the audit. */
 export const isAdmin = (): boolean => known.value?.roles.some(({ is }) => is === 'admin') ?? false;
 

@@ -1,7 +1,14 @@
 import { userIdOf } from '@agent-workflow/kit/ids';
+import type { AccessRules } from '../../../access/rules.ts';
 import * as examples from '../examples/me.ts';
 import { Me } from '../schemas/me.ts';
 import { endpoint } from './common/endpoint.ts';
+
+/** What of a role its holder is told. */
+function roleOf({ roles }: AccessRules, name: string): object {
+  const role = roles.get(name);
+  return { is: role?.is ?? 'user', ...(role?.is === 'operator' && role.reads && { reads: role.reads }) };
+}
 
 /** Who the caller is, for a page that offers what its reader may do. */
 export const getMe = endpoint({
@@ -19,6 +26,6 @@ export const getMe = endpoint({
     JSON.stringify({
       user_id: userIdOf(owner) ?? '',
       signs_in: access.signsIn,
-      roles: roles.map((name) => ({ name, is: access.roles.get(name)?.is ?? 'user' })),
+      roles: roles.map((name) => ({ name, ...roleOf(access, name) })),
     }),
 });

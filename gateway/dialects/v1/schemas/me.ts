@@ -19,6 +19,12 @@ export const Me = objectOf('Me', 'Who the caller is.', {
           admin: 'all of that, and the audit',
         },
       }),
+      reads: Type.Optional(
+        words(['contents'] as const, {
+          description: 'Of an operator who reads contents for a reason; an admin does in any case',
+          meanings: { contents: 'messages, states and steps of everybody' },
+        }),
+      ),
     }),
     { description: 'The roles of the caller' },
   ),

@@ -73,7 +73,11 @@ export class Chat {
     const { touch } = this.#frame;
     this.thread = createChatThread(opened, ended, client);
     const { id: threadId } = this.thread;
-    this.history = createHistory(conversation, { client, signalOfPage: ended, changed: touch });
+    this.history = createHistory(conversation, {
+      readMessages: client.threads.messages,
+      signalOfPage: ended,
+      changed: touch,
+    });
     this.localCalls = createLocalCalls(ended);
     this.callCosts = share ? noCosts : createCallCosts(threadId, ended);
     // Tools of a page are the owner's.

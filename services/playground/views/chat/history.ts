@@ -30,13 +30,16 @@ const largePage = 1000;
 const maxPages = 20;
 
 interface HistoryOptions {
-  readonly client: Pick<Client, 'threads'>;
+  readonly readMessages: Client['threads']['messages'];
   readonly signalOfPage: AbortSignal;
   readonly changed: () => void;
 }
 
 /** Reads the log of a thread into a conversation, the newest page first. */
-export function createHistory(conversation: Conversation, { client, signalOfPage, changed }: HistoryOptions): History {
+export function createHistory(
+  conversation: Conversation,
+  { readMessages, signalOfPage, changed }: HistoryOptions,
+): History {
   /** Goes on with the messages before those on the page. */
   const older = signal<string | undefined>(undefined);
   const isLoading = signal(true);
@@ -47,7 +50,7 @@ export function createHistory(conversation: Conversation, { client, signalOfPage
   /** A page from the end of the log, or from a cursor on, in the order of the log. */
   const read = async (threadId: string, limit: number, cursor: string | undefined): Promise<LogPage> => {
     const query = { order: 'desc', limit, ...(cursor !== undefined && { cursor }) } as const;
-    const page = await client.threads.messages(threadId, query, { signal: signalOfPage });
+    const page = await readMessages(threadId, query, { signal: signalOfPage });
     return { messages: page.messages.toReversed(), before: page.cursor };
   };
 

@@ -16,3 +16,15 @@ export function fromPlaceId(id: string): OfOwner {
 
 /** The owner as requests name them: the anonymous one by no id. */
 export const ownerOf = (userId: string): { readonly user_id?: string } => (userId === '' ? {} : { user_id: userId });
+
+/** The owner as people read it. */
+export const ownerInWords = (userId: string): string => userId || 'the anonymous owner';
+
+/** A run or a thread, as lists of everybody have it. */
+export interface Owned {
+  readonly thread_id: string;
+  readonly user_id?: unknown;
+}
+
+/** The owner of a run or a thread; empty for the anonymous one. */
+export const userOf = ({ user_id: userId }: Owned): string => (typeof userId === 'string' ? userId : '');

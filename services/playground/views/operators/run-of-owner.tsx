@@ -22,7 +22,8 @@ import { readPlace } from '../runs/trace/run-address.ts';
 import { TracePanel } from '../runs/trace/trace-panel.tsx';
 import { useNow } from '../runs/use-now.ts';
 import { runInWords, traceInWords } from './masked-errors.ts';
-import { ownerOf, toPlaceId } from './of-owner.ts';
+import { ownerInWords, ownerOf, toPlaceId } from './of-owner.ts';
+import { toThreadHash } from './owned-rows.tsx';
 import { ReasonDialog } from './reason-dialog.tsx';
 
 /** How often a run that goes on is read again, in milliseconds. */
@@ -53,7 +54,7 @@ export function RunOfOwner({ userId, runId }: RunOfOwnerProps) {
   const traced = useTrace(runId, run?.updated_at, read);
   const now = useNow(isOpen);
   const log = useMemo(createRunLog, [runId]);
-  const owner = userId || 'the anonymous owner';
+  const owner = ownerInWords(userId);
   useTitle(`Run of ${owner}`);
   const trace = traced.trace.value;
   const place = readPlace(route.value.query);
@@ -72,7 +73,7 @@ export function RunOfOwner({ userId, runId }: RunOfOwnerProps) {
           {run && <RunActions {...{ run, userId }} onDone={again} />}
         </div>
         <h1 dir="auto">Run of {owner}</h1>
-        {run && <Facts run={run} now={now} />}
+        {run && <Facts {...{ run, userId, now }} />}
         {run?.error && (
           <p class="run-cause">
             <Icon name="warn" />
@@ -90,7 +91,13 @@ export function RunOfOwner({ userId, runId }: RunOfOwnerProps) {
   );
 }
 
-function Facts({ run, now }: { readonly run: Run; readonly now: number }) {
+interface FactsProps {
+  readonly run: Run;
+  readonly userId: string;
+  readonly now: number;
+}
+
+function Facts({ run, userId, now }: FactsProps) {
   const took = tookMs(run, now);
   return (
     <div class="detail-facts">
@@ -98,7 +105,8 @@ function Facts({ run, now }: { readonly run: Run; readonly now: number }) {
       {took !== undefined && <span>{duration(took)}</span>}
       <span>{run.agent}</span>
       <span>
-        Thread <CopyId id={run.thread_id} what="the id of the thread" />
+        <a href={toThreadHash(userId, run.thread_id)}>Thread</a>{' '}
+        <CopyId id={run.thread_id} what="the id of the thread" />
       </span>
       <RelativeTime at={run.created_at} isInSentence />
       <span>Contents are masked</span>

@@ -14,29 +14,50 @@ type Query = Readonly<Record<string, string>>;
 /** The filters of runs that the reader has saved. */
 export const savedRunFilters = createSavedFilters('runs', localStorage);
 
-/** Lists other runs: those of the address with these parameters changed; an empty one goes. */
-function select(changed: Query): void {
-  const query = Object.entries({ ...route.peek().query, ...changed }).filter(([, value]) => value !== '');
-  go({ view: 'runs', query: Object.fromEntries(query) }, { replace: true });
+/** The same of the runs of everybody. */
+export const savedFiltersOfAll = createSavedFilters('operators', localStorage);
+
+/** Lists others in the same view: those of the address with these parameters changed; an empty one goes. */
+export function select(changed: Query): void {
+  const { view, query: before } = route.peek();
+  const query = Object.entries({ ...before, ...changed }).filter(([, value]) => value !== '');
+  go({ view, query: Object.fromEntries(query) }, { replace: true });
+}
+
+interface RunFiltersProps {
+  readonly query: Query;
+  readonly given: readonly SavedFilter[];
+  /** Whose runs are listed. Those of everybody are found by owner, and neither by title nor by error, which are masked. */
+  readonly view?: 'runs' | 'operators';
 }
 
 /** Saved filters, the box to search in, and the filters in one line; those that are seldom wanted open from a button. */
-export function RunFilters({ query, given }: { readonly query: Query; readonly given: readonly SavedFilter[] }) {
+export function RunFilters({ query, given, view = 'runs' }: RunFiltersProps) {
   const agents = useSeveralAgents().map(({ name }) => ({ word: name, text: name }));
   return (
     <>
       <SavedTabs
         given={given}
-        saved={savedRunFilters}
+        saved={view === 'runs' ? savedRunFilters : savedFiltersOfAll}
         query={query}
-        hrefOf={(each) => toHash({ view: 'runs', query: each })}
+        hrefOf={(each) => toHash({ view, query: each })}
       />
-      <SearchBox
-        label="Runs"
-        placeholder="Title, error or id"
-        value={query['search'] ?? ''}
-        onSearch={(search) => select({ search })}
-      />
+      {view === 'runs' ? (
+        <SearchBox
+          label="Runs"
+          placeholder="Title, error or id"
+          value={query['search'] ?? ''}
+          onSearch={(search) => select({ search })}
+        />
+      ) : (
+        <SearchBox
+          label="Owner"
+          name="Owner"
+          placeholder="Owner"
+          value={query['user'] ?? ''}
+          onSearch={(user) => select({ user })}
+        />
+      )}
       <ChoiceBox
         label="Time"
         any="Any time"
@@ -60,7 +81,7 @@ export function RunFilters({ query, given }: { readonly query: Query; readonly g
           onChoose={(agent) => select({ agent })}
         />
       )}
-      <MoreFilters query={query} />
+      <MoreFilters query={query} boxes={view === 'runs' ? boxes : boxesOfAll} />
       <MadeFilters query={query} />
     </>
   );
@@ -87,7 +108,14 @@ const boxes = [
   { name: 'revision', text: 'Revision', type: 'text', hint: 'of the agent' },
 ] as const;
 
-function MoreFilters({ query }: { readonly query: Query }) {
+const boxesOfAll = boxes.filter(({ name }) => name !== 'error');
+
+interface MoreFiltersProps {
+  readonly query: Query;
+  readonly boxes: readonly (typeof boxes)[number][];
+}
+
+function MoreFilters({ query, boxes }: MoreFiltersProps) {
   const details = useRef<HTMLDetailsElement>(null);
   const base = useId();
   const close = (): void => {
