@@ -170,8 +170,9 @@ class Approval extends Errand {
     const { messages } = body.data as {
       readonly messages: readonly { readonly role: string; readonly content: readonly { readonly text?: string }[] }[];
     };
-    const said = messages.filter(({ role }) => role === 'assistant').map(({ content }) => content[0]?.text);
-    if (said.length !== 1 || said[0] !== expected) this.faults.push(`it said ${JSON.stringify(said)}, not ${expected}`);
+    const texts = messages.filter(({ role }) => role === 'assistant').map(({ content }) => content[0]?.text);
+    if (texts.length !== 1 || texts[0] !== expected)
+      this.faults.push(`its messages are ${JSON.stringify(texts)}, not ${expected}`);
   }
 
   #note(what: string, { status, body }: Reply): void {

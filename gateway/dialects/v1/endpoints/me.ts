@@ -4,7 +4,7 @@ import * as examples from '../examples/me.ts';
 import { Me } from '../schemas/me.ts';
 import { endpoint } from './common/endpoint.ts';
 
-/** What of a role its holder is told. */
+/** What a reply says of a role. */
 function roleOf({ roles }: AccessRules, name: string): object {
   const role = roles.get(name);
   return { is: role?.is ?? 'user', ...(role?.is === 'operator' && role.reads && { reads: role.reads }) };
