@@ -21,7 +21,7 @@ export const startApprovalLoad = (means: Means): Load =>
   startLoad({
     name: 'approval',
     count: questions,
-    needs: ['answered', 'differing', 'passed', 'answers sent again', 'refused'],
+    needs: ['answered', 'answers sent again', 'refused'],
     begin: (threadId) => new Approval(threadId, 'approvals', means),
   });
 

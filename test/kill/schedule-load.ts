@@ -92,8 +92,9 @@ class Series extends Errand {
       await this.sendRun({ messages: [user('later')], start_at: meant }, { thread_id: threadId }),
     );
     await until(async () => {
-      const { status } = (await this.send('GET', `/v1/runs/${runId}`)).body.data as { readonly status: string };
-      return status !== 'scheduled';
+      const { status, body } = await this.send('GET', `/v1/runs/${runId}`);
+      if (status !== 200) throw new Error(`a run that starts later is ${String(status)} ${JSON.stringify(body)}`);
+      return (body.data as { readonly status: string }).status !== 'scheduled';
     }, soon);
     this.count('delayed');
     await this.#checkStart(threadId, runId, meant);

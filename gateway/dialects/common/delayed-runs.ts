@@ -133,19 +133,22 @@ export interface RunKey {
 
 /** A run on record. @throws Conflict for one that starts later, or that could not be started. */
 export async function runOnRecord(threads: Services['threads'], key: RunKey, call: Call): Promise<Run> {
-  try {
-    return await threads.getRun(key, call);
-  } catch (error) {
-    if (!isServiceError(error, 'NotFound')) throw error;
+  const refuse = async (): Promise<undefined> => {
     const found = await findDelayed(threads, key, call);
-    if (!found) throw error;
+    if (!found) return undefined;
     const refused = refusalOf(found.schedule);
     throw conflict(
       refused
         ? `run "${key.runId}" could not be started: ${refused.reason ?? ''}`
         : `run "${key.runId}" starts at ${new Date(startOf(found.schedule)).toISOString()}`,
     );
-  }
+  };
+  return runOr(() => threads.getRun(key, call), refuse);
+}
+
+/** A run on record, else what `later` gives of one that has not begun. It may begin between the two reads: then it is read again. @throws NotFound */
+export async function runOr<R>(read: () => Promise<R>, later: () => Promise<R | undefined>): Promise<R> {
+  return (await undefinedIfNotFound(read())) ?? (await later()) ?? read();
 }
 
 /**

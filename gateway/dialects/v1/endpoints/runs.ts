@@ -1,5 +1,5 @@
 import { eachOf, groupsOf } from '@agent-workflow/kit/each';
-import { canBeRetried, isServiceError, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { canBeRetried, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { StopRunReply } from '@agent-workflow/protos/execution';
 import { idText } from '@agent-workflow/protos/message';
 import type { KeptPartial } from '@agent-workflow/protos/threads';
@@ -30,7 +30,7 @@ import { ThreadParams } from '../schemas/threads.ts';
 import { endpoint } from './common/endpoint.ts';
 import { pageOf } from './common/page.ts';
 import { toRunItem, toRunItems } from './common/shown-items.ts';
-import { cancelDelayed, delayedRun, runOnRecord } from '../../common/delayed-runs.ts';
+import { cancelDelayed, delayedRun, runOnRecord, runOr } from '../../common/delayed-runs.ts';
 import { delayedItem } from './delayed-item.ts';
 import { runChain } from '../../common/run-chain.ts';
 import { resultOfRun } from './run-result.ts';
@@ -153,13 +153,8 @@ export const getRun = endpoint({
   reply: Run,
   handle: async ({ owner, params, call }, { threads, execution }) => {
     const key = { owner, runId: params.run_id };
-    try {
-      return JSON.stringify(toRunItem(await threads.getRun(key, call())));
-    } catch (error) {
-      const delayed = isServiceError(error, 'NotFound') && (await delayedItem({ threads, execution }, key, call()));
-      if (!delayed) throw error;
-      return JSON.stringify(delayed);
-    }
+    const read = async (): Promise<object> => toRunItem(await threads.getRun(key, call()));
+    return JSON.stringify(await runOr(read, () => delayedItem({ threads, execution }, key, call())));
   },
 });
 
