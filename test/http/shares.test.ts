@@ -502,3 +502,16 @@ test('who may answer answers what is to the owner, under their own name, and not
   const others = await sharedWith('others', { to: ['manager'], notOwner: true });
   t.is((await reader.send('POST', `${others}/invoke`, { resume: true })).status, 403);
 });
+
+test('the owner tries a run of a recipient again also when the share has ended', async (t) => {
+  const thread = await makeThread();
+  const { share_id: id } = await share(t, thread, { to: { user: 'bob' }, rights: ['write'] });
+  const started = await bob.send('POST', `/v1/shared/${id}/runs`, { messages: [user('fail')] });
+  const { run_id: failed } = started.body.data as { run_id: string };
+  await ada.send('GET', `/v1/runs/${failed}/wait`);
+  await ada.send('DELETE', `/v1/threads/${thread}/shares/${id}`);
+  const retried = await ada.send('POST', `/v1/runs/${failed}/retry`, {});
+  const { run_id: again } = retried.body.data as { run_id: string };
+  await ada.send('GET', `/v1/runs/${again}/wait`);
+  t.like((await ada.send('GET', `/v1/runs/${again}`)).body.data, { status: 'failed', error: { code: 'NODE_ERROR' } });
+});
