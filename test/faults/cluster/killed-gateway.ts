@@ -27,7 +27,14 @@ export function killedGateway(test: TestFn, cluster: () => Cluster): void {
       t.deepEqual(new Set(await Promise.all(readers.map(({ open }) => open(dying)))), new Set([200]));
       const cut = readers.map(({ read }) => read());
       await until(() => readers.every(({ events }) => events.length > eventsOfALease), { timeoutMs: 60_000 });
-      t.is(await createReader(runId).open(other), 429, 'live streams keep their places for longer than a lease');
+      // Live streams keep their places for longer than a lease. A gateway that is late with a heartbeat puts them back with the next one.
+      const isFull = async (): Promise<boolean> => {
+        const reader = createReader(runId);
+        const status = await reader.open(other);
+        await reader.leave();
+        return status === 429;
+      };
+      await until(isFull);
 
       const killed = cluster().gateways[0]?.kill();
       const died = performance.now();
@@ -45,7 +52,8 @@ export function killedGateway(test: TestFn, cluster: () => Cluster): void {
       const times = await Promise.all(readers.map(resume));
       const [first = 0, last = 0] = [Math.min(...times), Math.max(...times)].map(Math.round);
       t.log(`${streams} streams go on ${first} to ${last} ms after the death, refused ${refused} times before`);
-      t.is(await createReader(runId).open(other), 429, 'and each of them has its place');
+      // And each of them has its place.
+      await until(isFull);
 
       const read = readers.map((reader) => reader.read());
       await until(() => readers.every(({ events }, at) => events.length > (lengths[at] ?? 0)));

@@ -4,6 +4,8 @@ export interface Reader {
   readonly open: (url: string) => Promise<number>;
   /** Reads to the end of the stream, or to where it is cut. */
   readonly read: () => Promise<void>;
+  /** Leaves the stream, which may not have been read. */
+  readonly leave: () => Promise<void>;
   /** Whole events that have arrived, as text. */
   readonly events: readonly string[];
 }
@@ -22,6 +24,7 @@ export function createReader(runId: string): Reader {
       else await reply.body?.cancel();
       return reply.status;
     },
+    leave: async () => opened?.body?.cancel(),
     read: async () => {
       let rest = '';
       try {
