@@ -90,6 +90,8 @@ test('a key that the command makes lets in as its user, with its roles, in eithe
 
   let listed = '';
   await until(async () => {
+    // A use that could not be written down in time is written down with a later one.
+    t.is(await statusOf(url, bearer(key)), 200);
     listed = (await keysCommand(env, 'list')).out;
     return !listed.includes('never');
   });
