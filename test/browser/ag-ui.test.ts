@@ -1,16 +1,12 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { rolldown } from 'rolldown';
 import { byLoad } from '../by-load.ts';
 import { openShape } from '../http/shape.ts';
 import { agentAt } from '../servers/standalone.ts';
 import { openPage } from './browser.ts';
+import { bundlePage, serveOtherPages } from './other-pages.ts';
 import { browserTest } from './suite.ts';
 import type { AguiPageActions } from './ag-ui-page.ts';
 
@@ -20,38 +16,16 @@ interface Ground extends AsyncDisposable {
   readonly api: string;
 }
 
-async function bundle(): Promise<string> {
+function bundle(): Promise<string> {
   // The library brings a client of its own.
   const library = createRequire(import.meta.resolve('@assistant-ui/react-ag-ui'));
   const client = join(dirname(library.resolve('@ag-ui/client/package.json')), 'dist/index.mjs');
-  await using made = await rolldown({
-    input: fileURLToPath(new URL('ag-ui-page.ts', import.meta.url)),
-    resolve: { alias: { '@ag-ui/client': client } },
-    platform: 'browser',
-    // The libraries say in which of React's halves they run.
-    onLog: () => undefined,
-    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
-  });
-  const { output } = await made.generate({ format: 'esm', codeSplitting: false });
-  return output[0].code;
+  return bundlePage('ag-ui-page.ts', { '@ag-ui/client': client });
 }
 
 async function openGround(): Promise<Ground> {
   await using opened = new AsyncDisposableStack();
-  const script = await bundle();
-  const pages = createServer(({ url }, response) => {
-    const isScript = url === '/page.js';
-    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
-    response.end(
-      isScript
-        ? script
-        : '<!doctype html><link rel="icon" href="data:,"><body><script type="module" src="/page.js"></script>',
-    );
-  });
-  pages.listen(0, '127.0.0.1');
-  await once(pages, 'listening');
-  opened.defer(() => void pages.close());
-  const page = `http://127.0.0.1:${String((pages.address() as AddressInfo).port)}`;
+  const { origin: page } = opened.use(await serveOtherPages({ '': await bundle() }));
   const agents = { typing: agentAt('typing'), obedient: agentAt('obedient') };
   const env = { DIALECTS: 'agui', CORS_ORIGINS: page };
   const service = opened.use(await openShape(null, env, { agents, default_agent: 'typing' }));

@@ -1,14 +1,10 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { rolldown } from 'rolldown';
 import { byLoad } from '../by-load.ts';
 import { openShape } from '../http/shape.ts';
 import { agentAt } from '../servers/standalone.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
 import { openPage } from './browser.ts';
+import { bundlePage, serveOtherPages } from './other-pages.ts';
 import { browserTest } from './suite.ts';
 
 const secret = 's'.repeat(32);
@@ -20,33 +16,9 @@ interface Ground extends AsyncDisposable {
   readonly url: string;
 }
 
-async function bundle(): Promise<string> {
-  await using made = await rolldown({
-    input: fileURLToPath(new URL('other-origin-page.ts', import.meta.url)),
-    platform: 'browser',
-    onLog: () => undefined,
-    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
-  });
-  const { output } = await made.generate({ format: 'esm', codeSplitting: false });
-  return output[0].code;
-}
-
 async function openGround(): Promise<Ground> {
   await using opened = new AsyncDisposableStack();
-  const script = await bundle();
-  const pages = createServer(({ url }, response) => {
-    const isScript = url === '/page.js';
-    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
-    response.end(
-      isScript
-        ? script
-        : '<!doctype html><link rel="icon" href="data:,"><body><script type="module" src="/page.js"></script>',
-    );
-  });
-  pages.listen(0, '127.0.0.1');
-  await once(pages, 'listening');
-  opened.defer(() => void pages.close());
-  const page = `http://127.0.0.1:${String((pages.address() as AddressInfo).port)}`;
+  const { origin: page } = opened.use(await serveOtherPages({ '': await bundlePage('other-origin-page.ts') }));
   const env = { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, CORS_ORIGINS: page };
   const agents = { typing: agentAt('typing') };
   const service = opened.use(await openShape(null, env, { auth: 'jwt', agents, default_agent: 'typing' }));

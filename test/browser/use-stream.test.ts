@@ -1,16 +1,13 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { rolldown } from 'rolldown';
 import { isCluster } from '../http/shape.ts';
 import { testedAgent } from '../servers/standalone.ts';
 import { byLoad } from '../by-load.ts';
 import { openPage } from './browser.ts';
 import { openMortal } from './mortal.ts';
+import { bundlePage, serveOtherPages } from './other-pages.ts';
 import { browserTest } from './suite.ts';
 import type { PageActions } from './use-stream-page.ts';
 
@@ -26,45 +23,23 @@ const hooks = ['react', 'react with the newest client', 'earlier'] as const;
 type Hook = (typeof hooks)[number];
 
 /** `client`: a folder of `@langchain/langgraph-sdk` in place of that which the page finds. */
-async function bundle(client?: string): Promise<string> {
-  const input = fileURLToPath(new URL('use-stream-page.ts', import.meta.url));
-  await using made = await rolldown({
-    input,
-    platform: 'browser',
-    // The libraries say in which of React's halves they run.
-    onLog: () => undefined,
-    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
-    ...(client !== undefined && {
-      resolve: {
-        alias: {
+const bundle = (client?: string): Promise<string> =>
+  bundlePage(
+    'use-stream-page.ts',
+    client === undefined
+      ? {}
+      : {
           '@langchain/langgraph-sdk/stream': join(client, 'stream/index.js'),
           '@langchain/langgraph-sdk/react': join(client, 'react/index.js'),
           '@langchain/langgraph-sdk': join(client, 'index.js'),
         },
-      },
-    }),
-  });
-  const { output } = await made.generate({ format: 'esm' });
-  return output[0].code;
-}
+  );
 
 async function openGround(): Promise<Ground> {
   await using opened = new AsyncDisposableStack();
   const client = dirname(fileURLToPath(import.meta.resolve('@langchain/langgraph-sdk')));
-  const scripts: Readonly<Record<string, string>> = { '/page.js': await bundle(), '/newest.js': await bundle(client) };
-  const pages = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://page');
-    const script = scripts[pathname];
-    const name = searchParams.has('newest') ? '/newest.js' : '/page.js';
-    response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
-    response.end(
-      script ?? `<!doctype html><link rel="icon" href="data:,"><body><script type="module" src="${name}"></script>`,
-    );
-  });
-  pages.listen(0, '127.0.0.1');
-  await once(pages, 'listening');
-  opened.defer(() => void pages.close());
-  const page = `http://127.0.0.1:${String((pages.address() as AddressInfo).port)}`;
+  const scripts = { '': await bundle(), newest: await bundle(client) };
+  const { origin: page } = opened.use(await serveOtherPages(scripts));
   const service = opened.use(await openMortal('typing', { DIALECTS: 'langgraph', CORS_ORIGINS: page }));
   const everything = opened.move();
   return { page, service, api: `${service.url}/langgraph`, [Symbol.asyncDispose]: () => everything.disposeAsync() };
