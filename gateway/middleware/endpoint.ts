@@ -27,7 +27,7 @@ import { writeData, writeDataParts, writeJson, writeNothing } from '../http/repl
 import type { RequestConfig } from '../http/settings.ts';
 import { idMaker, readIdempotencyKey, type IdempotentRequest, type RunIdempotently } from '../idempotency/index.ts';
 import { writeContent } from '../replies/content.ts';
-import { writeEvents, writeThread } from '../replies/events.ts';
+import { atExpiry, writeEvents, writeThread } from '../replies/events.ts';
 import type { Feeds } from '../replies/feeds.ts';
 import { refuseSocket, serveSocket } from '../replies/socket.ts';
 import type { TakeRequest } from '../limits/index.ts';
@@ -124,6 +124,7 @@ function answerer<Services>(
   const { handle, answer: kind, status, startsRun = false, takesLastEventId = false, takesBytes } = row;
   const takesKey = takesIdempotencyKey(row);
   const isRead = !changes(row);
+  const isOfOthers = row.isOfOthers ?? row.forOperators !== undefined;
   return async (ctx) => {
     const calls = callsOf(ctx, config.CALL_TIMEOUT_MS);
     const mayTake = takesKey && row.mayStartRun?.(ctx.state.input as never) !== false;
@@ -132,18 +133,20 @@ function answerer<Services>(
     const idempotent = read && {
       ...read,
       ...(row.mayStartRun && { mayStartNone: true as const }),
-      ...((row.isOfOthers ?? row.forOperators) && { isOfOthers: true as const }),
+      ...(isOfOthers && { isOfOthers: true as const }),
     };
     const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms, reached });
+    const expiry = isOfOthers ? endAtExpiry(ctx, calls) : undefined;
     if (takesBytes !== undefined) Object.assign(request, { received: receivedOf(ctx, takesBytes, takeRequest) });
-    const reply = await (idempotent
+    const replying = idempotent
       ? runIdempotently(
           ctx,
           idempotent,
           () => calls.call(),
           (attempt) => handle(Object.assign(request, attempt), services),
         )
-      : handle(request, services));
+      : handle(request, services);
+    const reply = await (expiry ? expiry.refuse(replying) : replying);
     // Not awaited: the request and its calls need not stand in memory as long as the stream.
     const streaming = { config, log, feeds, abort: calls.abort };
     if (typeof reply === 'object' && 'follow' in reply) return writeEvents(ctx, reply, streaming);
@@ -279,6 +282,26 @@ function callsOf({ res }: Context, callTimeoutMs: number): Calls {
     call: (ms = callTimeoutMs) => ({ ...within(ms, controller().signal), replicas }),
     abort: () => {
       controller().abort();
+    },
+  };
+}
+
+/** Ends what a caller sees of others when their credentials expire: the role that lets them see it may have gone. */
+function endAtExpiry(ctx: Context, { abort }: Calls) {
+  let isOver = false;
+  const timer = atExpiry(ctx, () => {
+    isOver = true;
+    abort();
+  });
+  ctx.res.once('close', () => timer[Symbol.dispose]());
+  return {
+    /** The reply, unless it was waited for until then. @throws Unauthenticated */
+    refuse: async <Reply>(replying: Promise<Reply> | Reply): Promise<Reply> => {
+      try {
+        return await replying;
+      } catch (error) {
+        throw isOver ? new ServiceError('Unauthenticated', 'the credentials have expired') : error;
+      }
     },
   };
 }

@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
+import { openGate } from '../servers/gate.ts';
+import { inSeconds, makeToken } from '../servers/tokens.ts';
 import { openShape } from './shape.ts';
 
 const module = fileURLToPath(new URL('../backends/roles.ts', import.meta.url));
@@ -239,4 +241,33 @@ test('a caller without the role is refused everything of operators, whatever els
     ])
       t.is((await as('gus', ...roles).send('GET', path)).status, 403, `${roles.join()} ${path}`);
   t.is((await as('pat', 'ops').send('GET', '/v1/admin/audit')).status, 403, 'the audit is the admin’s');
+});
+
+test('what a caller sees of others by a token ends with it: streams and waits of operators and of shares', async (t) => {
+  const secret = 's'.repeat(32);
+  await using gate = await openGate();
+  const env = { HOST: '127.0.0.1', JWT_SECRET_KEY: secret };
+  await using gated = await openShape('gated', env, { ...service, auth: 'jwt' });
+  const headersOf = (user_id: string, roles: readonly string[], seconds: number) => ({
+    authorization: `Bearer ${makeToken('HS256', secret, { claims: { user_id, roles, exp: inSeconds(seconds) } })}`,
+  });
+  const ada = createClient(gated.url, headersOf('ada', [], 600));
+  const config = { thread_id: 'gated' };
+  const started = await ada.send('POST', '/v1/runs', { messages: [user(gate.url)], config });
+  const { run_id } = started.body.data as Run;
+  const shared = await ada.send('POST', '/v1/threads/gated/shares', { to: { role: 'ops' } });
+  const share = `/v1/shared/${(shared.body.data as { share_id: string }).share_id}/runs/${run_id}`;
+  await gate.visited(1);
+  const short = headersOf('sue', ['ops'], 4);
+  const of = `/v1/admin/runs/${run_id}/stream?user_id=ada&reason=ticket`;
+  const streams = await Promise.all([of, `${share}/stream`].map((path) => fetch(gated.url + path, { headers: short })));
+  t.deepEqual(
+    streams.map(({ status }) => status),
+    [200, 200],
+  );
+  const waited = createClient(gated.url, short).send('GET', `${share}/wait`);
+  for (const stream of streams) t.notRegex(await stream.text(), /on_chain_end/);
+  t.is((await waited).status, 401);
+  gate.open();
+  t.is((await ada.send('GET', `/v1/runs/${run_id}/wait`)).status, 200, 'the run goes on');
 });
