@@ -35,6 +35,13 @@ const send = async (method: string, path: string, headers: Record<string, string
     })
   ).json()) as { readonly data: Readonly<Record<string, unknown>> };
 
+/** How many questions of a customer are open. */
+async function askedOf(sub: string): Promise<number> {
+  const { data } = await send('GET', '/v1/questions', headersOf('mia', ['manager']));
+  const questions = data['questions'] as readonly { readonly asked_for: string }[];
+  return questions.filter(({ asked_for: owner }) => owner === sub).length;
+}
+
 /** The manager says yes to what a customer asks. */
 async function approve(sub: string): Promise<void> {
   const manager = headersOf('mia', ['manager']);
@@ -87,6 +94,51 @@ test('a page whose question others have answered goes on with a new message, and
     ['user', 'assistant', 'user'],
   );
   t.like(agent.state, { approved: true });
+});
+
+test('a page whose message was refused while others were asked gets their answer with the run of that message, which asks once', async (t) => {
+  const agent = await openAsked('finn');
+  agent.addMessage({ id: 'finn-waits', role: 'user', content: 'Any news?' });
+  await t.throwsAsync(agent.runAgent({ resume: resumeOf(agent) }), { message: /waits for an answer of manager/ });
+  await t.throwsAsync(agent.runAgent({ resume: resumeOf(agent) }), { message: /waits for an answer of manager/ });
+  await approve('finn');
+  await agent.runAgent({ resume: resumeOf(agent) });
+  t.deepEqual(shown(agent), [
+    ['user', 'Pay'],
+    ['assistant', 'paid'],
+    ['user', 'Any news?'],
+  ]);
+  t.is(await askedOf('finn'), 1);
+  await approve('finn');
+  await agent.runAgent({ resume: resumeOf(agent) });
+  t.deepEqual(shown(agent).slice(2), [
+    ['user', 'Any news?'],
+    ['assistant', 'paid'],
+  ]);
+  t.is(await askedOf('finn'), 0);
+});
+
+test('a page that goes on without the messages of the thread that it lacks is shown them first, and a page that has them is not', async (t) => {
+  const before = await openAsked('gus');
+  await approve('gus');
+  const url = `${service.url()}/agui/approving`;
+  const page = new HttpAgent({ url, threadId: 'gus-thread', headers: headersOf('gus') });
+  page.messages = [...before.messages, { id: 'gus-thanks', role: 'user', content: 'Thanks' }];
+  const types: string[] = [];
+  const note = { onEvent: ({ event }: { readonly event: { readonly type: string } }) => void types.push(event.type) };
+  await page.runAgent({}, note);
+  t.deepEqual(shown(page), [
+    ['user', 'Pay'],
+    ['assistant', 'paid'],
+    ['user', 'Thanks'],
+  ]);
+  t.deepEqual(types.slice(0, 4), ['RUN_STARTED', 'STATE_SNAPSHOT', 'MESSAGES_SNAPSHOT', 'MESSAGES_SNAPSHOT']);
+  await approve('gus');
+  await page.runAgent({ resume: resumeOf(page) });
+  types.length = 0;
+  page.addMessage({ id: 'gus-more', role: 'user', content: 'Once more' });
+  await page.runAgent({}, note);
+  t.false(types.includes('MESSAGES_SNAPSHOT'));
 });
 
 test('of several answers the page gets one after the other', async (t) => {

@@ -17,7 +17,7 @@ test('a message that a step left half sent is followed by all messages, those of
       asked.push(needsMessages);
       return Promise.resolve({ fields: {}, messages: needsMessages ? [input] : [] });
     },
-    needsMessages: false,
+    shown: '',
     subgraphs: new Set(),
     isEarlier: false,
   });

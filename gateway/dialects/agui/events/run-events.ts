@@ -4,7 +4,7 @@ import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import { jsonText } from '../../../http/json.ts';
 import { toAgui } from '../messages/to-agui.ts';
-import type { AguiEvent } from './framing.ts';
+import type { AguiEvent, ShownMessages } from './framing.ts';
 import { createMessageEvents } from './message-events.ts';
 import { toInterrupt, type Question } from './interrupts.ts';
 import { createSubagents } from './subagents.ts';
@@ -29,8 +29,10 @@ interface RunEventsOptions {
   readonly run: ShownRun;
   /** `undefined`: it is not kept any more. Where messages are not needed there may be none. */
   readonly beginning: (needsMessages: boolean) => Promise<Beginning | undefined>;
-  /** Whether the reader has no messages yet. */
-  readonly needsMessages: boolean;
+  /** Which messages the reader is shown first. */
+  readonly shown: ShownMessages;
+  /** The ids of the messages that the reader has; absent: they are not known. */
+  readonly known?: ReadonlySet<string> | undefined;
   /** The nodes that are graphs themselves. */
   readonly subgraphs: ReadonlySet<string>;
   /** Whether the caller speaks an earlier version than 1.0: that knows no sub-agents, and goes on with tools of the page only where a success is not named. */
@@ -52,7 +54,7 @@ interface LastData {
 }
 
 /** Makes the events of AG-UI for each event of a run, from its first. Every message, call and step that was begun is ended before the run is. */
-export function createRunEvents({ run, beginning, needsMessages, subgraphs, isEarlier }: RunEventsOptions) {
+export function createRunEvents({ run, beginning, shown, known, subgraphs, isEarlier }: RunEventsOptions) {
   const { runId, threadId, name, parentRunId } = run;
   const messages = createMessageEvents();
   const steps = new Set<string>();
@@ -68,11 +70,14 @@ export function createRunEvents({ run, beginning, needsMessages, subgraphs, isEa
   });
 
   const begin = async ({ at: timestamp }: RunEvent): Promise<AguiEvent[]> => {
-    begun = await beginning(needsMessages);
+    begun = await beginning(shown !== '');
     if (!begun) return [];
+    const { fields, messages: found } = begun;
+    const lacks = known === undefined || found.some((message) => isShown(message) && !known.has(message.message_id));
     return [
-      { type: 'STATE_SNAPSHOT', timestamp, snapshot: begun.fields },
-      ...(needsMessages ? [snapshotOf(begun.messages, timestamp)] : []),
+      { type: 'STATE_SNAPSHOT', timestamp, snapshot: fields },
+      ...(lacks && shown === 'b' ? [snapshotOf(beforeInput(found), timestamp)] : []),
+      ...(lacks && shown !== '' ? [snapshotOf(found, timestamp)] : []),
     ];
   };
 
@@ -165,6 +170,12 @@ export function createRunEvents({ run, beginning, needsMessages, subgraphs, isEa
     }
   };
 }
+
+const isShown = (message: Message): boolean => toAgui(message).length > 0;
+
+/** Messages without those behind the last one of the agent. */
+const beforeInput = (messages: readonly Message[]): readonly Message[] =>
+  messages.slice(0, messages.findLastIndex(({ role }) => role === 'assistant') + 1);
 
 const snapshotOf = (messages: readonly Message[], timestamp: number): AguiEvent => ({
   ...{ type: 'MESSAGES_SNAPSHOT', timestamp },

@@ -16,8 +16,9 @@ import type { RunTerms } from '../../../schedules/run-terms.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
 import { isThreadThere, startRun, stopOnDisconnect } from '../../common/start-run.ts';
-import { encodeEvents, placeIn, type AguiEvent } from '../events/framing.ts';
+import { encodeEvents, placeIn, type AguiEvent, type ShownMessages } from '../events/framing.ts';
 import { createRunEvents } from '../events/run-events.ts';
+import { wholeOf } from '../messages/to-agui.ts';
 import { AgentParams, RunAgentInput, ThreadInput } from '../schemas/run-input.ts';
 import { answersOf } from './answers.ts';
 import { beginningOf, fieldsOf } from './beginning.ts';
@@ -86,7 +87,8 @@ const earlierRun = (
   { threads }: Pick<Services, 'threads'>,
 ): Promise<Run | undefined> => undefinedIfNotFound(threads.getRun({ owner, runId: newId('run') }, call()));
 
-const digestOf = (input: RunAgentInput): string => hash('sha256', JSON.stringify(input), 'base64url');
+const digestOf = (input: RunAgentInput | readonly string[]): string =>
+  hash('sha256', JSON.stringify(input), 'base64url');
 
 const toKept = ({ runId, parentRunId, protocolVersion }: RunAgentInput) =>
   ({
@@ -112,7 +114,9 @@ interface Following {
   readonly owner: string;
   readonly runId: string;
   readonly agent: string;
-  readonly needsMessages: boolean;
+  readonly shown?: ShownMessages;
+  /** The messages that the page has sent; absent: they are not known. */
+  readonly sent?: RunAgentInput['messages'];
   readonly place?: FramePlace | undefined;
   /** What its request says; absent: the record is read for it. */
   readonly kept?: Kept['ag_ui'];
@@ -122,11 +126,12 @@ interface Following {
 
 /** The events of AG-UI in place of those of a run. Streams of one `name` have the same bytes. */
 const inEvents = (
-  { owner, runId, agent, needsMessages, place, kept: known, beganEmpty = false }: Following,
+  { owner, runId, agent, shown = '', sent, place, kept: known, beganEmpty = false }: Following,
   services: Services,
-): StreamExtras =>
-  framed<AguiEvent>({
-    name: `agui ${String(needsMessages)} ${place ? `${String(place.after)}.${String(place.skipped)}` : ''}`,
+): StreamExtras => {
+  const ids = sent?.map(({ id }) => id);
+  return framed<AguiEvent>({
+    name: `agui ${shown} ${ids ? digestOf(ids) : ''} ${place ? `${String(place.after)}.${String(place.skipped)}` : ''}`,
     place,
     begin: ({ threadId }, call) => {
       let made: Promise<ReturnType<typeof createRunEvents>> | undefined;
@@ -137,7 +142,8 @@ const inEvents = (
         ]);
         return createRunEvents({
           run: { runId, threadId, name: kept?.runId ?? runId, parentRunId: kept?.parentRunId },
-          needsMessages,
+          shown,
+          known: ids && new Set(ids.flatMap((id) => [id, wholeOf(id) ?? id])),
           subgraphs,
           isEarlier: kept?.isEarlier === true,
           beginning: (withMessages) =>
@@ -148,8 +154,9 @@ const inEvents = (
       };
       return async (event) => (await (made ??= make()))(event);
     },
-    encode: (events, { seq }, skipped) => encodeEvents(events, { runId, seq, skipped, hasMessages: needsMessages }),
+    encode: (events, { seq }, skipped) => encodeEvents(events, { runId, seq, skipped, shown }),
   });
+};
 
 const run = endpoint({
   name: 'aguiRun',
@@ -172,7 +179,7 @@ const run = endpoint({
       return {
         follow: { owner, runId, after: 0 },
         call: call(streamMs),
-        extras: inEvents({ owner, runId, agent, needsMessages: false }, services),
+        extras: inEvents({ owner, runId, agent }, services),
       };
     }
     const { order, started } = begun;
@@ -186,7 +193,11 @@ const run = endpoint({
       follow: { owner, runId, after: 0, justStarted: isOpen(status) },
       call: call(streamMs),
       extras: inEvents(
-        { owner, runId, agent: request.params.agent, needsMessages: false, kept: keptRequest.ag_ui, beganEmpty },
+        {
+          ...{ owner, runId, agent: request.params.agent, kept: keptRequest.ag_ui, beganEmpty },
+          // What stands in the thread shows when the run begins: the answer of others may be under way until then.
+          ...(!isNewThread && { shown: 'b', sent: input.messages }),
+        },
         services,
       ),
     };
@@ -247,7 +258,7 @@ const connect = endpoint({
       follow: { owner, runId: known.runId, after: from?.after ?? 0 },
       call: call(streamMs),
       extras: inEvents(
-        { owner, runId: known.runId, agent: known.agent, needsMessages: place?.hasMessages ?? true, place: from },
+        { owner, runId: known.runId, agent: known.agent, shown: place?.shown ?? 'm', place: from },
         services,
       ),
     };
