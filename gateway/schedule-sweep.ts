@@ -7,6 +7,7 @@ import { v1 } from './dialects/v1/dialect.ts';
 import { createRun } from './dialects/v1/endpoints/runs.ts';
 import { toStartRequest } from './dialects/common/start-run.ts';
 import type { RunOrder } from './dialects/common/run-order.ts';
+import { ofKey } from './api-keys/scopes.ts';
 import { accessOf } from './http/endpoint.ts';
 import type { Authorize } from './http/access.ts';
 import { createSubjectOf } from './middleware/subject.ts';
@@ -31,24 +32,29 @@ export function openScheduleSweep(options: ScheduleSweepOptions): AsyncDisposabl
   const { threads, execution, authorize, config, log } = options;
   const subjectOf = createSubjectOf(options, { callTimeoutMs: config.CALL_TIMEOUT_MS, rules: options.access });
 
-  const mayStart = async ({ owner, user, run, threadId }: ScheduledRun): Promise<boolean> => {
+  const refusalOf = async ({ owner, user, run, threadId }: ScheduledRun): Promise<string | undefined> => {
     const access = accessOf(createRun);
-    if (!authorize || !access) return true;
+    if (!authorize || !access) return undefined;
     const principal = { owner, ...(user && { user }) };
     const subject = authorize.needsAgent
       ? await subjectOf({ principal, params: {}, input: onThread(run, threadId), dialect: v1 }, createRun)
       : undefined;
-    return authorize(principal, access.resource, access.action, subject);
+    if (await authorize(principal, access.resource, access.action, subject)) return undefined;
+    return ofKey(user).keyId === undefined ? notAllowed : keyEnded;
   };
 
   const handle = createFireDue({
     threads,
     execution,
-    mayStart,
+    refusalOf,
     start: async (scheduled, call) => execution.start(await toRun(scheduled, options, call), call),
   });
   return openDueSweep({ threads, kind: 'schedule', handle, handleMs, log });
 }
+
+const notAllowed = 'the authorization backend does not allow the run any more';
+const keyEnded =
+  'the API key by which it was set up does not allow the run any more: it was revoked, has expired or lacks the scope, keys are off, or the authorization backend refuses it';
 
 const onThread = (run: ScheduledRun['run'], threadId: string): RunOrder =>
   ({ ...run, config: { ...(run['config'] as object | undefined), thread_id: threadId } }) as RunOrder;

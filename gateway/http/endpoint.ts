@@ -55,7 +55,7 @@ export interface Row extends Route {
   /** The thread of its path need not be there yet. */
   readonly mayBeAhead?: true;
   /** What the authorization backend is asked besides, for what the input asks for. No ticket gives it. */
-  readonly alsoAccess?: (input: never) => Access | undefined;
+  readonly alsoAccess?: (input: never) => Access | readonly Access[] | undefined;
   /** It is about what belongs to another owner than the caller. */
   readonly isOfOthers?: true;
   /** It is about an agent: the one that it names, else the default. */

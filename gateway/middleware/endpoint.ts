@@ -374,8 +374,8 @@ export function endpointSteps<Services>(
       await checkAccess(ctx, authorize, access, subject);
       ctx.state.agent = subject.agent;
     }
-    const more = row.alsoAccess?.(ctx.state.input as never);
-    if (more) await checkMore(ctx, authorize, more, subject);
+    const more = row.alsoAccess?.(ctx.state.input as never) ?? [];
+    for (const one of [more].flat()) await checkMore(ctx, authorize, one, subject);
     const streams = isStream || row.mayStream?.(ctx.state.input as never) === true;
     if (!streams) {
       await answer(ctx);

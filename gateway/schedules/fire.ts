@@ -2,7 +2,7 @@ import { canBeRetried, isServiceError, undefinedIfNotFound } from '@agent-workfl
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Execution } from '@agent-workflow/protos/execution';
-import type { ResourceCalls, RunReadCalls } from '@agent-workflow/protos/threads';
+import type { ResourceCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { HandleDue } from '@agent-workflow/runtime/due-sweep';
 import {
   beginFiring,
@@ -39,10 +39,12 @@ export interface ScheduledRun extends PendingSlot {
 }
 
 interface FireOptions {
-  readonly threads: Pick<ResourceCalls, 'putResource' | 'deleteResource'> & Pick<RunReadCalls, 'getRun'>;
+  readonly threads: Pick<ResourceCalls, 'putResource' | 'deleteResource'> &
+    Pick<RunReadCalls, 'getRun'> &
+    Pick<ThreadReadCalls, 'getThread'>;
   readonly execution: Pick<Execution, 'stopRun' | 'deleteThread'>;
-  /** Whether the stored claims still allow the run. */
-  readonly mayStart: (run: ScheduledRun, call: Call) => Promise<boolean>;
+  /** Why the stored claims do not allow the run any more; `undefined`: they do. */
+  readonly refusalOf: (run: ScheduledRun, call: Call) => Promise<string | undefined>;
   /** A run whose id is on record is not started again. */
   readonly start: (run: ScheduledRun, call: Call) => Promise<unknown>;
 }
@@ -54,7 +56,7 @@ const atOnce = 10;
  * Fires what is due of a schedule. Each slot takes two conditional writes: one that it is being fired, with the id of its run, and one that it
  * was. A gateway that finds it being fired offers the same run again, which the record accepts once.
  */
-export function createFireDue({ threads, execution, mayStart, start }: FireOptions): HandleDue {
+export function createFireDue({ threads, execution, refusalOf, start }: FireOptions): HandleDue {
   return async (resource, { call, now }) => {
     const { owner, id } = resource;
     let { version } = resource;
@@ -74,6 +76,9 @@ export function createFireDue({ threads, execution, mayStart, start }: FireOptio
       return run !== undefined && isOpen(run.status);
     };
 
+    const newestRunIn = async (threadId: string): Promise<string | undefined> =>
+      (await undefinedIfNotFound(threads.getThread({ owner, threadId }, call)))?.runId;
+
     const fire = async (slot: PendingSlot): Promise<Schedule> => {
       const { run, terms, user } = schedule;
       const isAccepted = (): Promise<boolean> =>
@@ -81,10 +86,10 @@ export function createFireDue({ threads, execution, mayStart, start }: FireOptio
       if (schedule.deleted) return (await isAccepted()) ? fired(schedule, now()) : dropped(schedule);
       const scheduled = { ...slot, owner, scheduleId: id, run, terms, user, now: now() };
       try {
-        if (!(await mayStart(scheduled, call))) {
+        const message = await refusalOf(scheduled, call);
+        if (message !== undefined) {
           if (await isAccepted()) return fired(schedule, now());
-          const refusal = { code: 'PermissionDenied', message: notAllowed } as const;
-          return disabled(refused(schedule, refusal, now()), notAllowed, now());
+          return disabled(refused(schedule, { code: 'PermissionDenied', message }, now()), message, now());
         }
         await start(scheduled, call);
         return fired(schedule, now());
@@ -113,8 +118,9 @@ export function createFireDue({ threads, execution, mayStart, start }: FireOptio
       for (const { threadId, runId } of ready) {
         const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call));
         const isOpenStill = run !== undefined && isOpen(run.status);
-        // Where somebody is asked something, the thread stays for the answer.
-        if (!isOpenStill && run?.status !== 'interrupted')
+        // Where somebody is asked something, the thread stays for the answer; and that of a run which was to start later, where a later one has it.
+        const isOthers = schedule.delayed === true && (await newestRunIn(threadId)) !== runId;
+        if (!isOpenStill && run?.status !== 'interrupted' && !isOthers)
           await undefinedIfNotFound(execution.deleteThread({ owner, threadId }, call));
         schedule = checked(schedule, threadId, isOpenStill, now());
       }
@@ -146,8 +152,6 @@ export function createFireDue({ threads, execution, mayStart, start }: FireOptio
     else if (version === resource.version) await write(schedule);
   };
 }
-
-const notAllowed = 'the authorization backend does not allow the run any more';
 
 /** Errors that another attempt meets again. */
 const final: ReadonlySet<string> = new Set([

@@ -208,6 +208,35 @@ test.serial('a key that may follow runs reads no state of a thread by any protoc
   t.is(await status(`${run}/stream`, { ...stream, stream_mode: 'updates' }), 200);
 });
 
+test.serial('a key that may start runs deletes no thread with one, by any protocol', async (t) => {
+  const { url, make } = await serveKeys(t);
+  const whole = createClient(url, bearer(await make('--user', 'ada', '--scopes', '*')));
+  const key = createClient(url, bearer(await make('--user', 'ada', '--scopes', 'graph')));
+  const both = createClient(url, bearer(await make('--user', 'ada', '--scopes', 'graph,checkpointer:delete')));
+  const thread_id = newId();
+  await whole.send('POST', '/v1/graph/invoke', { messages: [user('hello')], config: { thread_id } });
+  const of = (config: object) => ({ messages: [user('hello')], config: { on_completion: 'delete', ...config } });
+  const onThread = of({ thread_id });
+  const inGraph = { assistant_id: 'default', input: null, on_completion: 'delete' };
+  const run = `/langgraph/threads/${thread_id}/runs`;
+  for (const [path, body] of [
+    ['/v1/graph/invoke', onThread],
+    ['/v1/graph/stream', onThread],
+    ['/v1/runs', onThread],
+    ['/v1/runs/batch', { runs: [of({}), onThread] }],
+    [run, inGraph],
+    [`${run}/wait`, inGraph],
+    [`${run}/stream`, { ...inGraph, stream_mode: 'updates' }],
+  ] as const)
+    t.like(await key.send('POST', path, body), { status: 403 }, path);
+  const command = { id: 1, method: 'run.start', params: inGraph };
+  const commanded = await key.send('POST', `/langgraph/threads/${thread_id}/commands`, command);
+  t.regex(JSON.stringify(commanded.body), /on_completion is not supported/);
+  t.is((await key.send('POST', '/v1/graph/invoke', of({}))).status, 200);
+  t.is((await key.send('POST', '/langgraph/runs/wait', { ...inGraph, input: {} })).status, 200);
+  t.is((await both.send('POST', '/v1/runs', onThread)).status, 202);
+});
+
 test('guesses of keys are limited as those of tokens are', async (t) => {
   const { url, make } = await serveKeys(t, 'who', { RATE_LIMIT_AUTH_FAILURES: '5' });
   const key = await make('--user', 'ada', '--scopes', '*');
@@ -368,7 +397,8 @@ test.serial('a run that a key has set up for later does not start when the key i
   await until(async () => (await statusBy(revoked)) === 'failed');
   const { body } = await left.send('GET', `/v1/runs/${revoked}`);
   t.like((body.data as { error: object }).error, {
-    message: 'the authorization backend does not allow the run any more',
+    message:
+      'the API key by which it was set up does not allow the run any more: it was revoked, has expired or lacks the scope, keys are off, or the authorization backend refuses it',
   });
 });
 

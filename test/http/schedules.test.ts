@@ -320,7 +320,7 @@ test('runs of a batch start at the time of each', async (t) => {
     { messages: [user('at once')] },
     { messages: [user('in a batch')], start_at },
     { messages: [user('x')], start_at: 'soon' },
-    { messages: [user('x')], start_at, config: { on_completion: 'delete' } },
+    { messages: [user('x')], start_at, config: { on_completion: 'delete', thread_id: 'named' } },
   ];
   const { status, body } = await send('POST', '/v1/runs/batch', { runs: asked });
   t.is(status, 202);

@@ -17,7 +17,7 @@ import {
 } from '../../schedules/schedule.ts';
 import type { Services } from './services.ts';
 import type { RunTerms } from '../../schedules/run-terms.ts';
-import type { LaterRunOrder } from './run-order.ts';
+import type { LaterRunOrder, RunOrder } from './run-order.ts';
 import { checkRun, claimsOf, createStored, find, recordNow, storedBefore, type Found } from './stored-schedules.ts';
 
 /** The run of a request that names a time which is to come: on record only then. `undefined`: it starts at once. */
@@ -35,11 +35,12 @@ export async function delayedRun(
   if (at <= now) return undefined;
   const known = await storedBefore(request, services, id);
   if (known) return { runId: id, threadId: slotOf(id, known.schedule).threadId, at: startOf(known.schedule) };
-  const run = await checkRun(body, ['body'], services, request.call());
+  const { isThreadUnkept, order } = toUnkept(body);
+  const run = await checkRun(order, ['body'], services, request.call());
   const schedule: Schedule = {
     spec: {
       timing: { at },
-      ...{ jitterMs: 0, overlap: 'allow', catchUp: 'all', catchUpMs: 3_600_000, keepThreads: true },
+      ...{ jitterMs: 0, overlap: 'allow', catchUp: 'all', catchUpMs: 3_600_000, keepThreads: !isThreadUnkept },
       thread: threadOf(run) === undefined ? 'new' : 'one',
     },
     ...{ run, terms, ...claimsOf(request), delayed: true, paused: false, pending: [], past: [], unkept: [] },
@@ -47,6 +48,13 @@ export async function delayedRun(
   await createStored({ ...request, isRepeated: false }, services, id, withNext(schedule, at - 1), ['body']);
   const { threadId } = slotOf(id, schedule);
   return { runId: id, threadId, at };
+}
+
+/** A thread of its own that is to go with its run is one that its schedule does not keep: a slot that comes again finds it until then. */
+function toUnkept(order: RunOrder): { readonly isThreadUnkept: boolean; readonly order: RunOrder } {
+  const { on_completion: completion, ...config } = order.config ?? {};
+  if (completion !== 'delete' || config.thread_id !== undefined) return { isThreadUnkept: false, order };
+  return { isThreadUnkept: true, order: { ...order, config } };
 }
 
 interface DelayedRun {

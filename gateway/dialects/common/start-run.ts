@@ -9,6 +9,7 @@ import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
 import type { Run } from '@agent-workflow/protos/threads';
 import { knowledgeOfRun } from '../../access/knowledge.ts';
 import { getAssistant } from '../../assistants/index.ts';
+import type { Access } from '../../http/access.ts';
 import type { EndpointRequest } from '../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../http/fields.ts';
 import { jsonBytes } from '../../http/json.ts';
@@ -360,3 +361,11 @@ export function stopOnDisconnect(
     });
   });
 }
+
+/** What a run needs besides that takes a thread with it which may have been there before: the right to delete that. */
+export const accessToDelete = (deletes: boolean): readonly Access[] =>
+  deletes ? [{ resource: 'checkpointer', action: 'delete' }] : [];
+
+/** The same for the run that a request asks for. */
+export const accessOfCompletion = ({ config = {} }: Pick<RunOrder, 'config'>): readonly Access[] =>
+  accessToDelete(config.on_completion === 'delete' && config.thread_id !== undefined);

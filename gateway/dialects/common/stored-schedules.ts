@@ -34,7 +34,10 @@ export async function checkRun(
     throw invalidAt([...loc, 'resume'], 'must be absent: what starts later answers nothing');
   // A repeated slot would make such a thread again.
   if (run.config?.on_completion === 'delete')
-    throw invalidAt([...loc, 'config', 'on_completion'], 'must be keep: keep_threads of a schedule removes threads');
+    throw invalidAt(
+      [...loc, 'config', 'on_completion'],
+      'must be keep: a thread that is there stays when a run starts later in it, and keep_threads of a schedule removes its threads',
+    );
   const webhook = run.webhook && { webhookJson: webhookJsonOf(run.webhook, loc) };
   const tools = boundedTools(declaredTools(run).map(({ tool }) => toRemoteTool(tool)));
   await execution.checkTools({ tools, ...webhook, ...agentOf(run.config ?? {}) }, call).catch(atPlaceOf(loc));

@@ -37,6 +37,18 @@ test('a run that starts later is listed as pending, and waited for by those who 
   ]);
 });
 
+test('a run without a thread may start later, in one that goes with it unless that is to stay', async (t) => {
+  const { runs } = service.client();
+  const values = await runs.wait(null, graphId, { ...sending('alone'), afterSeconds: 1 });
+  t.is(textsOf(values).at(-2), 'alone');
+  const later = await runs.create(null, graphId, { ...sending('later'), afterSeconds: 3600 });
+  t.is(later.status, 'pending');
+  const onThread = runs.create(await makeThread(), graphId, {
+    ...{ ...sending('no'), afterSeconds: 3600, onCompletion: 'delete' as never },
+  });
+  await t.throwsAsync(onThread, { message: /422.*on_completion.*must be keep/ });
+});
+
 test('a run that is cancelled before it starts stays in the list as interrupted, and leaves its thread as it is', async (t) => {
   const { runs, threads } = service.client();
   const id = await makeThread();

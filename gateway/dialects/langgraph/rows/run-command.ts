@@ -38,6 +38,8 @@ function readParams(check: ReturnType<typeof validator>, { params = {} }: Comman
 /** Starts a run; a thread that is not there is made. */
 const startRun: Do = async (request, { threadId, command }, services) => {
   const { multitaskStrategy, ...params } = command.params ?? {};
+  if (params['on_completion'] === 'delete')
+    throw new CommandRefusal('not_supported', 'on_completion is not supported: the thread of a command stays');
   const given = { ...(multitaskStrategy !== undefined && { multitask_strategy: multitaskStrategy }), ...params };
   const body = readParams(checkRun, { ...command, params: given }) as RunInput;
   return start(request, { threadId, body: { ...body, if_not_exists: 'create' } }, services);

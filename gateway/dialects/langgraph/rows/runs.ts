@@ -4,12 +4,12 @@ import { createQuota } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { RunStatus } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
-import type { Subject } from '../../../http/access.ts';
+import type { Access, Subject } from '../../../http/access.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { cancelDelayed, refusalOf, slotOf } from '../../common/delayed-runs.ts';
 import type { Services } from '../../common/services.ts';
-import { stopOnDisconnect } from '../../common/start-run.ts';
+import { accessToDelete, stopOnDisconnect } from '../../common/start-run.ts';
 import type { Found } from '../../common/stored-schedules.ts';
 import { factsOf, isUndone, statusOfRun, toRun } from '../out/run.ts';
 import { selected } from '../out/selected.ts';
@@ -72,12 +72,17 @@ async function createAndWait(request: Created, threadId: string | undefined, ser
 /** Most runs of a short graph end within this time, in milliseconds, and take one call less. */
 const awaitEndMs = 200;
 
+/** What a run on a thread needs besides. */
+export const accessOfThread = ({ on_completion: completion }: schemas.RunInput): readonly Access[] =>
+  accessToDelete(completion === 'delete');
+
 const createRun = row({
   name: 'lgCreateRun',
   method: 'POST',
   path: '/langgraph/threads/{thread_id}/runs',
   startsRun: true,
   access: invoke,
+  alsoAccess: accessOfThread,
   params: ThreadParams,
   input: schemas.CreateRun,
   handle: (request, services) => create(request, request.params.thread_id, services),
@@ -89,6 +94,7 @@ const waitForRun = row({
   path: '/langgraph/threads/{thread_id}/runs/wait',
   startsRun: true,
   access: invoke,
+  alsoAccess: accessOfThread,
   params: ThreadParams,
   input: schemas.CreateRun,
   handle: (request, services) => createAndWait(request, request.params.thread_id, services),

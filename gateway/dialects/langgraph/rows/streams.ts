@@ -15,13 +15,13 @@ import { acceptNow, acceptOrdered, orderRun, placeOf, startsLater } from './orde
 import { endOnDisconnect, laterRun, whenBegun } from './later-runs.ts';
 import { row } from './row.ts';
 import { assistantIdOfRun, requestsOf } from './run-request.ts';
-import { runOf } from './runs.ts';
+import { accessOfThread, runOf } from './runs.ts';
 
 const stream = { resource: 'graph', action: 'stream' } as const;
 
 /** Modes that show the whole state of a thread, or parts of it from before the run, are read by `checkpointer:read`, as states are. */
-const alsoAccess = ({ stream_mode: modes = defaultMode }: Moded): Access | undefined =>
-  [modes].flat().every((mode) => isOfRun.has(mode)) ? undefined : { resource: 'checkpointer', action: 'read' };
+const alsoAccess = ({ stream_mode: modes = defaultMode }: Moded): readonly Access[] =>
+  [modes].flat().every((mode) => isOfRun.has(mode)) ? [] : [{ resource: 'checkpointer', action: 'read' }];
 const isOfRun: ReadonlySet<string> = new Set(['messages', 'messages-tuple', 'custom', 'updates']);
 const defaultMode = 'values';
 
@@ -83,7 +83,7 @@ const streamRun = row({
   startsRun: true,
   answer: 'events',
   access: stream,
-  alsoAccess,
+  alsoAccess: (input: schemas.RunInput) => [...alsoAccess(input), ...accessOfThread(input)],
   params: ThreadParams,
   input: schemas.CreateRun,
   handle: (request, services) => createAndStream(request, request.params.thread_id, services),

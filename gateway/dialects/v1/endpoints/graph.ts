@@ -26,7 +26,7 @@ import { endpoint } from './common/endpoint.ts';
 import { agentOf } from '../../common/named-agent.ts';
 import { resultOfRun } from './run-result.ts';
 import { keeping, streamMs, stoppedText, toReceipt, type Stopping } from './runs.ts';
-import { stopOnDisconnect, startRun, boundedTools, toRemoteTool } from '../../common/start-run.ts';
+import { accessOfCompletion, stopOnDisconnect, startRun, boundedTools, toRemoteTool } from '../../common/start-run.ts';
 import { readState } from './state.ts';
 import { accessOfModes, streamExtras } from './stream-modes.ts';
 
@@ -147,6 +147,7 @@ export const invokeGraph = endpoint({
   path: '/v1/graph/invoke',
   startsRun: true,
   access: { resource: 'graph', action: 'invoke' },
+  alsoAccess: accessOfCompletion,
   input: RunInput,
   reply: InvokeResult,
   handle: async (request, services) => {
@@ -185,7 +186,7 @@ export const streamGraph = endpoint({
   startsRun: true,
   answer: 'events',
   access: { resource: 'graph', action: 'stream' },
-  alsoAccess: accessOfModes,
+  alsoAccess: (input: StreamInput) => [...accessOfModes(input), ...accessOfCompletion(input)],
   input: StreamInput,
   reply: StreamChunk,
   handle: async (request, services) => {

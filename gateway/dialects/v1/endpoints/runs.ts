@@ -34,7 +34,7 @@ import { cancelDelayed, delayedRun, runOnRecord, runOr } from '../../common/dela
 import { delayedItem } from './delayed-item.ts';
 import { runChain } from '../../common/run-chain.ts';
 import { resultOfRun } from './run-result.ts';
-import { startRetry, startRun } from '../../common/start-run.ts';
+import { accessOfCompletion, startRetry, startRun } from '../../common/start-run.ts';
 import { accessOfModes, streamExtras } from './stream-modes.ts';
 
 /** What a reply to a stop request says of the run that these ids name. */
@@ -73,6 +73,7 @@ export const createRun = endpoint({
   path: '/v1/runs',
   startsRun: true,
   access: { resource: 'graph', action: 'invoke' },
+  alsoAccess: accessOfCompletion,
   status: 202,
   input: CreateRunInput,
   reply: AcceptedRun,
@@ -105,6 +106,7 @@ export const createRuns = endpoint({
   path: '/v1/runs/batch',
   isOfAgent: true,
   access: { resource: 'graph', action: 'invoke' },
+  alsoAccess: ({ runs }: RunBatchInput) => runs.flatMap(accessOfCompletion).slice(0, 1),
   status: 202,
   input: RunBatchInput,
   reply: AcceptedRuns,

@@ -28,7 +28,7 @@ export const accessOfModes = ({
   stream_modes: modes = [],
 }: {
   readonly stream_modes?: readonly StreamMode[];
-}): Access | undefined => (modes.length === 0 ? undefined : { resource: 'checkpointer', action: 'read' });
+}): readonly Access[] => (modes.length === 0 ? [] : [{ resource: 'checkpointer', action: 'read' }]);
 
 /** What a reader of a run wants beside its events; `undefined`: nothing. */
 export function streamExtras(services: Services, { owner, runId, modes = [] }: Wanted): StreamExtras | undefined {

@@ -155,7 +155,8 @@ export const RunConfig = openObjectOf(
     on_completion: Type.Optional(
       words(['keep', 'delete'], {
         default: 'keep',
-        description: 'What happens to the thread when the run has ended',
+        description:
+          'What happens to the thread when the run has ended. `delete` of a thread that is named needs the right to delete threads',
         meanings: {
           keep: 'it stays',
           delete:
