@@ -9,7 +9,7 @@ export const threadStatusChoices: readonly {
   readonly statuses: readonly ThreadStatus[];
 }[] = [
   { word: 'interrupted', text: 'Waiting', statuses: ['interrupted'] },
-  { word: 'asking', text: 'Waiting for me', statuses: [] },
+  { word: 'asking', text: 'Waiting for an answer', statuses: [] },
   { word: 'under-way', text: 'Under way', statuses: ['queued', 'running', 'sleeping'] },
   { word: 'failed', text: 'Failed', statuses: ['failed'] },
   { word: 'idle', text: 'Idle', statuses: ['idle'] },
@@ -49,7 +49,7 @@ export function threadFilterOf({ search, status, agent, days }: Query, now: numb
 /** The saved filters that every reader has. */
 export const givenThreadFilters = [
   { name: 'All', query: {} },
-  { name: 'Waiting for me', query: { status: 'asking' } },
+  { name: 'Waiting for an answer', query: { status: 'asking' } },
   { name: 'Failed, 7 days', query: { status: 'failed', days: '7' } },
 ] as const;
 
