@@ -11,10 +11,10 @@ import { generousMs, longestBlockMs } from '../longest-block.ts';
 import { areWhole } from '../numbers.ts';
 import { until } from '../until.ts';
 import { chunkText } from '../events.ts';
-import { followAll, owner, start } from './execution/calls.ts';
+import { call, followAll, owner, start } from './execution/calls.ts';
 import { toChunk, type Chunk } from './execution/chunks.ts';
 import { user } from './execution/messages.ts';
-import { openReplicas, withoutTaking, type Ground } from './replicas.ts';
+import { openReplicas, withoutTaking, type Ground, type Replica, type ReplicaOptions } from './replicas.ts';
 import { byLoad } from '../by-load.ts';
 
 const turns = field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more });
@@ -364,6 +364,72 @@ test('once steps are no longer kept, whole messages are published instead', asyn
       )
     ).status,
     'completed',
+  );
+});
+
+/** Commits one step, and does not end the next. */
+const endless = new StateGraph({ turns })
+  .addNode('first', (_state, ctx) => {
+    ctx.emit('kept');
+    return { turns: 1 };
+  })
+  .addNode('second', async () => new Promise<never>(() => undefined))
+  .addEdge(START, 'first')
+  .addEdge('first', 'second')
+  .compile();
+
+const whatOf = (chunk: Chunk): unknown => statusOf(chunk) ?? chunk.event;
+
+/** A run whose workers die before they publish that it has committed a step, until another gives it up; how that one tells it. */
+async function giveUp(last: Pick<ReplicaOptions, 'through'>): Promise<readonly Chunk[]> {
+  await using replicas = await openReplicas();
+  const { promise: committed, resolve } = Promise.withResolvers<undefined>();
+  const dying = async (): Promise<Replica> =>
+    replicas.open({
+      graph: endless,
+      through: ({ eventLog }) => ({
+        eventLog: {
+          ...eventLog,
+          append: async (scope, after, events, options) => {
+            if (after === 0) return eventLog.append(scope, after, events, options);
+            if (events.some((event) => statusOf(toChunk(event)) === 'completed')) resolve(undefined);
+            return new Promise(() => undefined);
+          },
+        },
+      }),
+    });
+  let holder = await dying();
+  const { runId } = await start(holder.execution, { granularity: 'full' });
+  await committed;
+  for (let claim = 1; claim <= 3; claim++) {
+    const epochOf = async (): Promise<number> => (await replicas.threads.getRun({ owner, runId }, call())).epoch ?? 0;
+    const epoch = await epochOf();
+    holder.kill();
+    holder = await dying();
+    await until(async () => (await epochOf()) > epoch);
+  }
+  holder.kill();
+  const { execution } = await replicas.open({ graph: endless, ...last });
+  return (await followAll(execution, runId)).map(toChunk);
+}
+
+test('who gives a run up publishes what it has committed, though each of its claims died before it could', async (t) => {
+  const told = await giveUp({});
+  const ofStep = ['messages_chunk', 'messages_chunk', 'state_chunk', 'context_chunk', 'completed'];
+  t.deepEqual(told.map(whatOf), ['metadata', 'on_chain_start', 'started', ...ofStep, 'error']);
+  t.deepEqual(
+    told.flatMap(({ message }) => (message ? textOf(message) : [])),
+    ['kept'],
+  );
+});
+
+test('a run that was given up is told by its messages where nobody published it before its steps went', async (t) => {
+  const told = await giveUp({ through: forgetSteps });
+  const ofMessage = ['messages_chunk', 'messages_chunk'];
+  t.deepEqual(told.map(whatOf), ['metadata', 'on_chain_start', 'started', ...ofMessage, 'error']);
+  t.deepEqual(
+    told.flatMap(({ message }) => (message ? textOf(message) : [])),
+    ['kept'],
   );
 });
 
