@@ -64,7 +64,8 @@ export async function checkRun(client: Client, url: string, runId: string): Prom
   if (String(streamed) !== String(steps)) fault(`its events tell ${JSON.stringify(streamed)}`);
   const committed = isFailedByClaims ? steps : assistants(result?.all_messages ?? []);
   if (String(committed) !== String(steps)) fault(`committed ${JSON.stringify(committed)}`);
-  const used = stepsOf(chunks, { isFailedByClaims, isRebuilt }).map(usageOf);
+  const isTold = isFailedByClaims && !isRebuilt && (await areStepsKept(client, runId));
+  const used = stepsOf(chunks, { isFailedByClaims, isTold }).map(usageOf);
   for (const what of await checkUsage(client, runId, { used, result: isFailedByClaims ? undefined : result }))
     fault(what);
   return { faults, restarted: chunks.filter(isRestart).length, isFailedByClaims, isRebuilt };
@@ -74,16 +75,26 @@ type Steps = Readonly<Record<keyof typeof stepsByNode, number>>;
 
 interface Known {
   readonly isFailedByClaims: boolean;
-  readonly isRebuilt: boolean;
+  /** Whether its events say which steps were committed. */
+  readonly isTold: boolean;
+}
+
+/**
+ * Whether the record has more of the run than its messages. Where nobody followed it, its end is published from what is there by then: the
+ * newest step is the last to go.
+ */
+async function areStepsKept(client: Client, runId: string): Promise<boolean> {
+  const { body } = await client.send('GET', `/v1/runs/${runId}/steps`);
+  return (body.data as { readonly steps: readonly unknown[] }).steps.length > 0;
 }
 
 /** How many steps of each node were committed; several where what is known of the run fits more than one. */
-function stepsOf(chunks: readonly Chunk[], { isFailedByClaims, isRebuilt }: Known): readonly Steps[] {
+function stepsOf(chunks: readonly Chunk[], { isFailedByClaims, isTold }: Known): readonly Steps[] {
   if (!isFailedByClaims) return [stepsByNode];
-  return isRebuilt ? stepsByMessages(chunks) : [stepsByEvents(chunks)];
+  return isTold ? [stepsByEvents(chunks)] : stepsByMessages(chunks);
 }
 
-/** A log that was made from the record has messages alone, and a step of `check` has none: the last one is committed, or not yet. */
+/** Events that were made from the record may be messages alone, and a step of `check` has none: the last one is committed, or not yet. */
 function stepsByMessages(chunks: readonly Chunk[]): readonly Steps[] {
   const count = (role: string): number => chunks.filter(({ message }) => message?.role === role).length;
   const [work, tools] = [count('assistant'), count('tool')];
