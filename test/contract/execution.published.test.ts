@@ -380,8 +380,8 @@ const endless = new StateGraph({ turns })
 
 const whatOf = (chunk: Chunk): unknown => statusOf(chunk) ?? chunk.event;
 
-/** A run whose workers die before they publish that it has committed a step, until another gives it up; how that one tells it. */
-async function giveUp(last: Pick<ReplicaOptions, 'through'>): Promise<readonly Chunk[]> {
+/** A run whose workers die before they publish that it has committed a step, until another gives it up: what that one publishes. */
+async function failByClaims(last: Pick<ReplicaOptions, 'through'>): Promise<readonly Chunk[]> {
   await using replicas = await openReplicas();
   const { promise: committed, resolve } = Promise.withResolvers<undefined>();
   const dying = async (): Promise<Replica> =>
@@ -414,21 +414,21 @@ async function giveUp(last: Pick<ReplicaOptions, 'through'>): Promise<readonly C
 }
 
 test('who gives a run up publishes what it has committed, though each of its claims died before it could', async (t) => {
-  const told = await giveUp({});
+  const chunks = await failByClaims({});
   const ofStep = ['messages_chunk', 'messages_chunk', 'state_chunk', 'context_chunk', 'completed'];
-  t.deepEqual(told.map(whatOf), ['metadata', 'on_chain_start', 'started', ...ofStep, 'error']);
+  t.deepEqual(chunks.map(whatOf), ['metadata', 'on_chain_start', 'started', ...ofStep, 'error']);
   t.deepEqual(
-    told.flatMap(({ message }) => (message ? textOf(message) : [])),
+    chunks.flatMap(({ message }) => (message ? textOf(message) : [])),
     ['kept'],
   );
 });
 
-test('a run that was given up is told by its messages where nobody published it before its steps went', async (t) => {
-  const told = await giveUp({ through: forgetSteps });
+test('a run that was given up is published as its messages where nobody published it before its steps went', async (t) => {
+  const chunks = await failByClaims({ through: forgetSteps });
   const ofMessage = ['messages_chunk', 'messages_chunk'];
-  t.deepEqual(told.map(whatOf), ['metadata', 'on_chain_start', 'started', ...ofMessage, 'error']);
+  t.deepEqual(chunks.map(whatOf), ['metadata', 'on_chain_start', 'started', ...ofMessage, 'error']);
   t.deepEqual(
-    told.flatMap(({ message }) => (message ? textOf(message) : [])),
+    chunks.flatMap(({ message }) => (message ? textOf(message) : [])),
     ['kept'],
   );
 });

@@ -64,8 +64,8 @@ export async function checkRun(client: Client, url: string, runId: string): Prom
   if (String(streamed) !== String(steps)) fault(`its events tell ${JSON.stringify(streamed)}`);
   const committed = isFailedByClaims ? steps : assistants(result?.all_messages ?? []);
   if (String(committed) !== String(steps)) fault(`committed ${JSON.stringify(committed)}`);
-  const isTold = isFailedByClaims && !isRebuilt && (await areStepsKept(client, runId));
-  const used = stepsOf(chunks, { isFailedByClaims, isTold }).map(usageOf);
+  const hasAllSteps = isFailedByClaims && !isRebuilt && (await areStepsKept(client, runId));
+  const used = stepsOf(chunks, { isFailedByClaims, hasAllSteps }).map(usageOf);
   for (const what of await checkUsage(client, runId, { used, result: isFailedByClaims ? undefined : result }))
     fault(what);
   return { faults, restarted: chunks.filter(isRestart).length, isFailedByClaims, isRebuilt };
@@ -75,8 +75,8 @@ type Steps = Readonly<Record<keyof typeof stepsByNode, number>>;
 
 interface Known {
   readonly isFailedByClaims: boolean;
-  /** Whether its events say which steps were committed. */
-  readonly isTold: boolean;
+  /** Whether its events have all steps that were committed. */
+  readonly hasAllSteps: boolean;
 }
 
 /**
@@ -89,9 +89,9 @@ async function areStepsKept(client: Client, runId: string): Promise<boolean> {
 }
 
 /** How many steps of each node were committed; several where what is known of the run fits more than one. */
-function stepsOf(chunks: readonly Chunk[], { isFailedByClaims, isTold }: Known): readonly Steps[] {
+function stepsOf(chunks: readonly Chunk[], { isFailedByClaims, hasAllSteps }: Known): readonly Steps[] {
   if (!isFailedByClaims) return [stepsByNode];
-  return isTold ? [stepsByEvents(chunks)] : stepsByMessages(chunks);
+  return hasAllSteps ? [stepsByEvents(chunks)] : stepsByMessages(chunks);
 }
 
 /** Events that were made from the record may be messages alone, and a step of `check` has none: the last one is committed, or not yet. */
