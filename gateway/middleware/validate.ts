@@ -1,6 +1,7 @@
 import { agentNamePattern, mustBeAgentName } from '@agent-workflow/kit/agents';
 import { notFound } from '@agent-workflow/kit/errors';
 import { idRule } from '@agent-workflow/protos/message';
+import { mustBeScope, scopePattern } from '@agent-workflow/protos/scopes';
 import { webhookSecretPattern, webhookSecretRule } from '@agent-workflow/protos/webhooks';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
@@ -79,6 +80,7 @@ function messageOf({ keyword, params, message = 'is not valid' }: ErrorObject): 
 
 /** What patterns ask for. Every other one is that of ids. */
 const patternRules: Readonly<Record<string, string>> = {
+  [scopePattern]: mustBeScope,
   [agentNamePattern]: mustBeAgentName,
   [webhookSecretPattern]: webhookSecretRule,
 };

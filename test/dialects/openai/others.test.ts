@@ -3,6 +3,7 @@ import test from 'ava';
 import { serve } from '../../http/service.ts';
 import { agentAt } from '../../servers/standalone.ts';
 import { audience, goodClaims, issuer, makeToken } from '../../servers/tokens.ts';
+import { until } from '../../until.ts';
 import { user } from './service.ts';
 
 const secret = 'a secret that is long enough for any of them, 64 bytes and more!!';
@@ -75,6 +76,27 @@ test('a response that asked others goes on behind their answer, and says who is 
   t.deepEqual(await rolesIn(asked.id, 'ada'), ['user', 'assistant', 'user']);
 });
 
+test('a response in the background that asked others is in progress until they have answered, and then has what came of it', async (t) => {
+  const { responses } = clientOf('gus');
+  const begun = await responses.create({ model, input: byManagers, background: true });
+  const retrieve = () => responses.retrieve(begun.id);
+  await until(async () => (await questionsOf('gus')).length === 1);
+  const waiting = await retrieve();
+  t.like(waiting, { status: 'in_progress', completed_at: null, output: [{ name: 'answer_question' }] });
+  await approve('gus');
+  await until(async () => (await retrieve()).status !== 'in_progress');
+  const done = await retrieve();
+  t.deepEqual([done.status, done.output_text, done.output.length], ['completed', 'answer true by mia (v1)', 1]);
+  const more = await responses.create({ model, input: byManagers, previous_response_id: begun.id });
+  t.deepEqual(await rolesIn(more.id, 'gus'), ['user', 'assistant', 'user']);
+
+  const other = await responses.create({ model, input: byManagers, background: true });
+  await until(async () => (await questionsOf('gus')).length === 2);
+  t.is((await responses.cancel(other.id)).status, 'cancelled');
+  t.is((await responses.retrieve(other.id)).status, 'cancelled');
+  t.is((await questionsOf('gus')).length, 1);
+});
+
 async function rolesIn(responseId: string, sub: string): Promise<readonly string[]> {
   const runId = responseId.replace(/^resp_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   const headers = { authorization: `Bearer ${tokenOf(sub)}` };
@@ -98,6 +120,8 @@ test('a chat that asked others asks them once, whatever is sent behind the quest
   const send = (...behind: Behind) => completions.create({ model, messages: [user(byManagers), message, ...behind] });
   t.deepEqual((await send()).choices, first.choices);
   t.is((await completions.create({ model, messages: [user(byManagers)] })).id, first.id);
+  const tools = [{ type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } }];
+  t.is((await completions.create({ model, messages: [user(byManagers)], tools })).id, first.id);
   await t.throwsAsync(send(result), { message: /^403 .*waits for an answer of manager/ });
   await t.throwsAsync(send(user('any news?')), { message: /^400 .*waits for an answer of manager/ });
   t.is((await questionsOf('bob')).length, 1);

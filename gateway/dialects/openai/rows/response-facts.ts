@@ -11,6 +11,7 @@ import type { Services } from '../../common/services.ts';
 import { fromKeptResponse, type KeptResponse } from '../out/kept-response.ts';
 import { resultIn } from '../out/run-result.ts';
 import { statusOf, toResponse, type ResponseFacts } from '../out/response.ts';
+import { behindOthers } from './waiting-response.ts';
 
 interface Key {
   readonly owner: string;
@@ -52,20 +53,23 @@ export async function readStored(key: Key, call: Call, services: Pick<Services, 
 
 const noResponse = () => notFound('there is no such response');
 
-type Reading = Pick<EndpointRequest, 'owner' | 'call' | 'origin'>;
+type Reading = Pick<EndpointRequest, 'owner' | 'roles' | 'call' | 'origin'>;
 
-/** A response as it stands: one that has ended with what came of it. */
+/** A response as it stands: one that has ended with what came of it, one in the background that asked others with what came of their answers. */
 export async function responseText(
-  { owner, call, origin }: Reading,
+  reading: Reading,
   facts: KnownResponse,
-  services: Pick<Services, 'execution' | 'config' | 'files'>,
+  services: Pick<Services, 'threads' | 'execution' | 'config' | 'files' | 'access'>,
 ): Promise<string> {
-  const { run } = facts;
-  const { runId, threadId, status } = run;
-  if (isOpen(status)) {
-    const shown = status === 'queued' ? 'queued' : 'in_progress';
+  const { owner, call, origin } = reading;
+  if (isOpen(facts.run.status)) {
+    const shown = facts.run.status === 'queued' ? 'queued' : 'in_progress';
     return JSON.stringify(toResponse(facts, { status: shown }));
   }
+  const stands = await behindOthers(reading, facts, services);
+  if ('text' in stands) return stands.text;
+  const { run } = stands;
+  const { runId, threadId } = run;
   const end = await endOfRun({ owner, call, runId, threadId }, services);
   return endedText({ owner, origin }, { facts, end, endedAt: run.updatedAt }, services);
 }

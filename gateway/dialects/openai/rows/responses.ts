@@ -7,6 +7,7 @@ import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
 import { addressesOf } from '../../common/file-addresses.ts';
 import { framed } from '../../common/framed.ts';
 import { knownAgents } from '../../common/known-agents.ts';
+import { behindAnswers } from '../../common/questions.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { RunTerms } from '../../../schedules/run-terms.ts';
 import type { RunOrder } from '../../common/run-order.ts';
@@ -62,7 +63,7 @@ const createResponse = endpoint({
     if (stream) return following({ owner, runId, justStarted, call, origin, facts }, services);
     const end = waits ? await endOfRun({ owner, call, ...run, justStarted }, services) : undefined;
     if (end && facts) return endedText({ owner, origin }, { facts, end, endedAt: end.at }, services);
-    return responseText({ owner, call, origin }, await readFacts({ owner, runId }, call(), services), services);
+    return responseText(request, await readFacts({ owner, runId }, call(), services), services);
   },
 });
 
@@ -230,7 +231,8 @@ const getResponse = endpoint({
   mayStream: ({ stream }: ReadInput) => stream === 'true',
   params: ResponseParams,
   input: ReadResponse,
-  handle: async ({ owner, params, input, call, origin }, services) => {
+  handle: async (request, services) => {
+    const { owner, params, input, call, origin } = request;
     const runId = params.run_id;
     const facts = await readStored({ owner, runId }, call(), services);
     const { stream, starting_after: startingAfter } = input;
@@ -238,7 +240,7 @@ const getResponse = endpoint({
       return following({ owner, runId, call, origin, ...(startingAfter !== undefined && { startingAfter }) }, services);
     if (startingAfter !== undefined)
       throw refusalWith('Invalid', 'invalid_value', 'starting_after takes stream=true', ['starting_after']);
-    return responseText({ owner, call, origin }, facts, services);
+    return responseText(request, facts, services);
   },
 });
 
@@ -248,11 +250,13 @@ const cancelResponse = endpoint({
   path: '/openai/v1/responses/{run_id}/cancel',
   access: { resource: 'graph', action: 'stop' },
   params: ResponseParams,
-  handle: async ({ owner, params, idempotency, call, origin }, services) => {
+  handle: async (request, services) => {
+    const { owner, params, idempotency, call } = request;
     const runId = params.run_id;
-    await readStored({ owner, runId }, call(), services);
-    await services.execution.stopRun({ owner, runId, ...idempotency }, call());
-    return responseText({ owner, call, origin }, await readFacts({ owner, runId }, call(), services), services);
+    const { run } = await readStored({ owner, runId }, call(), services);
+    const last = await behindAnswers(run, request, services);
+    await services.execution.stopRun({ owner, runId: last.runId, ...idempotency }, call());
+    return responseText(request, await readFacts({ owner, runId }, call(), services), services);
   },
 });
 

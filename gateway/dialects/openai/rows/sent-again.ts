@@ -17,7 +17,7 @@ const resultMs = 60 * 60 * 1000;
 const unkeyed = (what: string): string => what;
 
 /**
- * The thread of a completion that names none: it is found again by the conversation. `undefined` where nobody else may be asked, and for a request with a
+ * The thread of a completion that names none: it is found again by the conversation, whatever functions the caller offers with it. `undefined` where nobody else may be asked, and for a request with a
  * key, which finds its run by that.
  */
 export function threadOfConversation(
@@ -25,7 +25,8 @@ export function threadOfConversation(
   { access }: Pick<Services, 'access'>,
 ): string | undefined {
   if (!access.signsIn || access.roles.size === 0 || idempotency.onceKey !== undefined) return undefined;
-  const { stream: _stream, stream_options: _options, ...same } = input;
+  const { stream: _stream, stream_options: _options, tools: _tools, ...more } = input;
+  const { tool_choice: _choice, parallel_tool_calls: _parallel, ...same } = more;
   return messageKeyed({ owner, newId: unkeyed, idempotency: {} }, ['openai conversation', digestOf(same)]).newId(
     'thread',
   );
