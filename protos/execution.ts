@@ -324,6 +324,8 @@ export interface StopRunRequest {
   readonly keepPartial?: boolean;
   /** As `keeps_questions` of EndRunRequest. */
   readonly keepsQuestions?: boolean;
+  /** As `thread_id` of EndRunRequest. */
+  readonly threadId?: string;
 }
 
 export interface StopRunReply {

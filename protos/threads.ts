@@ -1058,6 +1058,8 @@ export interface EndRunRequest {
   readonly partial?: PartialMessages;
   /** Whether the questions of a run that waits, and their deadlines, stay as they are: it is stopped by somebody who may not answer for its owner. */
   readonly keepsQuestions?: boolean;
+  /** The thread that waits with what the run has asked, where it is a fork of that of the run. Absent: that of the run. */
+  readonly threadId?: string;
 }
 
 export interface PartialMessages {
@@ -1555,6 +1557,8 @@ export interface Thread {
   readonly ttlSeconds?: number;
   /** What it is called: its name, else the first message of a user; one line of at most 120 characters and 512 bytes. Absent without either. */
   readonly title?: string;
+  /** The run that has asked what the thread waits to be answered; of a fork it is one of the thread that it was made from. Not set in lists. */
+  readonly askedBy?: string;
 }
 
 export interface CreateThreadRequest {

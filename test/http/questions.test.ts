@@ -298,6 +298,51 @@ test('a stop that drops a question says so, in every protocol', async (t) => {
   }
 });
 
+test('a fork, and a thread that is brought back, are stopped by their owner, in every protocol that stops threads', async (t) => {
+  const [ada, boris] = [as('ada'), as('boris', 'manager')];
+  const sent = async (path: string, body: object = {}): Promise<Readonly<Record<string, unknown>>> => {
+    const { status, body: reply } = await ada.send('POST', path, body);
+    if (status !== 200) throw new Error(JSON.stringify(reply));
+    return ('data' in reply ? reply.data : reply) as Readonly<Record<string, unknown>>;
+  };
+  const forked = async ({ thread }: Asked): Promise<string> =>
+    String((await sent(`/v1/threads/${thread}/fork`))['thread_id']);
+  const forkedOfDeleted = async (asked: Asked): Promise<string> => {
+    const fork = await forked(asked);
+    await ada.send('DELETE', `/v1/threads/${asked.thread}`);
+    return fork;
+  };
+  const broughtBack = async (asked: Asked): Promise<string> => {
+    const { thread } = asked;
+    const { body } = await ada.send('GET', `/v1/threads/${thread}/checkpoints?limit=1`);
+    const [checkpoint = {}] = (body.data as { readonly checkpoints: readonly object[] }).checkpoints;
+    t.is((await answer(boris, asked)).status, 200);
+    await outcome(ada, asked);
+    await sent(`/v1/threads/${thread}/restore`, checkpoint);
+    return thread;
+  };
+  for (const make of [forked, forkedOfDeleted, broughtBack])
+    for (const isOfAgui of [false, true]) {
+      const asked = await pose(ada);
+      const thread = await make(asked);
+      const open = (await questionsOf(boris)).filter(({ thread_id: id }) => id === thread);
+      const [question] = open.map(({ question_id: id }) => id);
+      const reply = isOfAgui
+        ? await sent(`/agui/${testedAgent}/stop`, { threadId: thread })
+        : await sent('/v1/graph/stop', { thread_id: thread });
+      t.is(JSON.stringify(reply).includes(`uestions":["${String(question)}"]`), make !== forkedOfDeleted);
+      const runId = make === broughtBack ? asked.runId : null;
+      if (isOfAgui) t.true(reply['stopped']);
+      else t.like(reply, { success: true, status: 'interrupted', run_id: runId });
+      t.deepEqual(
+        (await questionsOf(boris)).filter(({ thread_id: id }) => id === thread),
+        [],
+      );
+      t.is(((await ada.send('GET', `/v1/threads/${thread}`)).body.data as { status: string }).status, 'idle');
+      if (make === forked) await isStillOpen(t, asked);
+    }
+});
+
 test('the owner stops the run that asked, and the node never runs on', async (t) => {
   const ada = as('ada');
   const asked = await pose(ada);

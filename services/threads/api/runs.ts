@@ -385,7 +385,7 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
     },
 
     endRun: async (request) => {
-      const { threadId } = await knownRun(store, request.owner, request.runId);
+      const threadId = request.threadId ?? (await knownRun(store, request.owner, request.runId)).threadId;
       const key = { owner: request.owner, threadId };
       return byKnown(key, ({ routings }) =>
         replyOnRequest(

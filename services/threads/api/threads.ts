@@ -29,11 +29,13 @@ interface ThreadReadCallsOptions {
 export const createThreadReadCalls = ({ store, texts }: ThreadReadCallsOptions): ThreadReadCalls => ({
   getThread: async ({ owner, threadId }) => {
     const head = await liveHead(store, { owner, threadId });
-    const { activeRun } = head;
+    const { activeRun, interruptedRun } = head;
+    const waits = activeRun === undefined && interruptedRun !== undefined;
     return {
       ...toThread(texts.withMetadata(threadId, 'thread', { ...head, threadId })),
       ...stateOf(head),
       ...(activeRun !== undefined && { activeRunId: activeRun }),
+      ...(waits && { askedBy: interruptedRun }),
     };
   },
 

@@ -264,16 +264,18 @@ export function decideEnd(
 ): Decision<EndRunReply> {
   const { head, runs } = snapshot;
   const run = runs.get(request.runId);
-  if (!head || head.deleting || !run) throw notFound(`run "${request.runId}" does not exist`);
-  if (!isOpen(run.status)) {
-    const reply = { status: run.status, endedNow: false };
+  const { threadId = run?.threadId ?? '' } = request;
+  const isWaiting = head?.interruptedRun === request.runId && head.activeRun === undefined;
+  // A fork waits with what a run of another thread has asked.
+  if (!head || head.deleting || !(run ?? isWaiting)) throw notFound(`run "${request.runId}" does not exist`);
+  if (!run || !isOpen(run.status)) {
+    const reply = { status: run?.status ?? ('interrupted' as const), endedNow: false };
     if (request.keepsQuestions === true) return { reply };
-    const isWaiting = head.interruptedRun === run.runId && head.activeRun === undefined;
-    const key = { owner: request.owner, threadId: run.threadId };
+    const key = { owner: request.owner, threadId };
     const dropped = isWaiting ? openAddressed(head).map((question) => questionIdOf(key, question)) : [];
     if (dropped.length > 0)
       return { change: dropQuestions(head, run, now), reply: { ...reply, droppedQuestions: dropped } };
-    return run.status === 'interrupted' && run.wakeAt !== undefined
+    return run?.status === 'interrupted' && run.wakeAt !== undefined
       ? { change: dropDeadlines(head, run), reply }
       : { reply };
   }
@@ -325,8 +327,8 @@ export function dropDeadlines(head: Head, { wakeAt: _, ...run }: RunRecord): Cha
 }
 
 /** Drops the questions of the run that asked, with those of others. */
-function dropQuestions(head: Head, run: RunRecord, now: number): Change {
-  const { runs } = dropDeadlines(head, run);
+function dropQuestions(head: Head, run: RunRecord | undefined, now: number): Change {
+  const { runs } = run ? dropDeadlines(head, run) : {};
   return { head: { ...withoutQuestions(head), updatedAt: Math.max(now, head.updatedAt) }, ...(runs && { runs }) };
 }
 

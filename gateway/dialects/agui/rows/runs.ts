@@ -276,7 +276,7 @@ async function beforeEnd(
   return place.after < seq ? place : { after: seq - 1, skipped: 0 };
 }
 
-/** Stops the newest run of a thread: who leaves a stream does not. */
+/** Stops the newest run of a thread, or drops what the thread asks others: who leaves a stream does not. */
 const stop = endpoint({
   name: 'aguiStop',
   method: 'POST',
@@ -288,23 +288,16 @@ const stop = endpoint({
   handle: async (request, services) => {
     await requireAgent(request, services);
     const { owner, input, params, call, idempotency } = request;
-    const newest = await newestRun(request, services);
+    const { threadId } = input;
+    const { askedBy, runId = askedBy, agent } = await services.threads.getThread({ owner, threadId }, call());
     // For another agent than that of the path the caller may not be authorized.
-    if (newest?.agent !== params.agent) throw notFound(`thread "${input.threadId}" has no such run of this agent`);
-    const stop = { owner, runId: newest.runId, ...idempotency };
+    if (runId === undefined || agent !== params.agent)
+      throw notFound(`thread "${threadId}" has no such run of this agent`);
+    const stop = { owner, runId: askedBy ?? runId, threadId, ...idempotency };
     const { stoppedNow, droppedQuestions = [] } = await services.execution.stopRun(stop, call());
     const dropped = droppedQuestions.length > 0 && { droppedQuestions };
     return JSON.stringify({ stopped: stoppedNow || dropped !== false, ...dropped });
   },
 });
-
-/** @throws NotFound where the thread is absent */
-async function newestRun(
-  { owner, input, call }: Pick<EndpointRequest<unknown, ThreadInput>, 'owner' | 'input' | 'call'>,
-  { threads }: Pick<Services, 'threads'>,
-): Promise<Run | undefined> {
-  const { runId } = await threads.getThread({ owner, threadId: input.threadId }, call());
-  return runId === undefined ? undefined : undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
-}
 
 export const rows = [run, connect, stop];

@@ -223,13 +223,16 @@ export const stopThread = endpoint({
     const runId = await runToStop(request, threads);
     if (runId === undefined) return idleText(threadId, input);
     const stopped = await undefinedIfNotFound(
-      execution.stopRun({ owner, runId, ...idempotency, ...keeping(input) }, call()),
+      execution.stopRun({ owner, runId, threadId, ...idempotency, ...keeping(input) }, call()),
     );
     // The thread was deleted in the meantime, which ended the run; or it waits for an answer of its owner, and goes on waiting.
     if (!stopped || (stopped.status === 'interrupted' && !stopped.droppedQuestions?.length))
       return idleText(threadId, input);
+    // A fork waits with what a run of another thread has asked.
+    const run = stopped.stoppedNow ? undefined : await undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
+    const isOwn = stopped.stoppedNow || run?.threadId === threadId;
     return JSON.stringify({
-      ...stoppedText(stopped, { thread_id: threadId, run_id: runId }),
+      ...stoppedText(stopped, { thread_id: threadId, run_id: isOwn ? runId : null }),
       ...toReceipt(input, stopped.partial),
     });
   },
@@ -242,7 +245,7 @@ async function runToStop(
 ): Promise<string | undefined> {
   const { owner, input, call, idempotency, newId } = request;
   const thread = await threads.getThread({ owner, threadId: threadOf(input) }, call());
-  const runId = thread.activeRunId ?? (thread.waitsFor === 'answer' ? thread.runId : undefined);
+  const runId = thread.activeRunId ?? thread.askedBy;
   if (idempotency.onceKey === undefined) return runId;
   const record = { owner, onceKey: newId('run to stop'), bodyHash: '', replyJson: jsonBytes({ runId }) };
   const { isNew, replyJson } = await threads.beginOnce(record, call());
