@@ -303,7 +303,7 @@ test('a fork, and a thread that is brought back, are stopped by their owner, in 
   const sent = async (path: string, body: object = {}): Promise<Readonly<Record<string, unknown>>> => {
     const { status, body: reply } = await ada.send('POST', path, body);
     if (status !== 200) throw new Error(JSON.stringify(reply));
-    return ('data' in reply ? reply.data : reply) as Readonly<Record<string, unknown>>;
+    return 'data' in reply ? reply.data : reply;
   };
   const forked = async ({ thread }: Asked): Promise<string> =>
     String((await sent(`/v1/threads/${thread}/fork`))['thread_id']);

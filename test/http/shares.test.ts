@@ -118,6 +118,33 @@ test('what the owner has deleted or written anew is not read by a share, in olde
   t.regex(JSON.stringify((await bob.send('GET', at(`/runs/${run}/wait`))).body), /turnip/);
 });
 
+test('what the owner has replaced with the input of a run, or what stood before a change, is not read by a share either', async (t) => {
+  const thread_id = `shared-${String((made += 1))}`;
+  const say = (text: string, message_id: string) =>
+    ada.send('POST', '/v1/graph/invoke', { messages: [{ ...user(text), message_id }], config: { thread_id } });
+  await say('a cabbage', 'said');
+  const { run_id: old } = (await ada.send('GET', `/v1/threads/${thread_id}`)).body.data as { run_id: string };
+  await say('a turnip', 'said');
+  const { run_id: run } = (await ada.send('GET', `/v1/threads/${thread_id}`)).body.data as { run_id: string };
+  await say('a leek', 'other');
+  const { share_id: id } = await share(t, thread_id, { to: { user: 'bob' }, rights: ['read'] });
+  const at = (rest: string): string => `/v1/shared/${id}${rest}`;
+  const listed = (await bob.send('GET', at('/checkpoints'))).body.data as { checkpoints: { checkpoint_id: string }[] };
+  const all = (await ada.send('GET', `/v1/threads/${thread_id}/checkpoints`)).body.data as typeof listed;
+  t.true(listed.checkpoints.length < all.checkpoints.length);
+  t.is(listed.checkpoints.length, 4);
+  for (const { checkpoint_id: checkpoint } of all.checkpoints)
+    for (const name of [checkpoint, `${checkpoint}-before`]) {
+      const read = await bob.send('GET', at(`/checkpoints/${name}`));
+      t.notRegex(JSON.stringify(read.body), /"a cabbage"/, name);
+    }
+  t.is(await statusOf(bob, 'GET', at(`/runs/${old}/stream`)), 404);
+  t.notRegex(JSON.stringify((await bob.send('GET', at(`/runs/${old}/wait`))).body), /"a cabbage"/);
+  const values = await (await fetchAs('bob', at(`/runs/${run}/stream?stream_modes=values`))).text();
+  t.regex(values, /"a turnip"/);
+  t.notRegex(values, /"a cabbage"/);
+});
+
 test('a role and everybody are recipients, too, and find what is shared with them', async (t) => {
   const thread = await makeThread();
   const toRole = await share(t, thread, { to: { role: 'support' } });

@@ -265,6 +265,7 @@ export function claim({ owner, head, run, input, hasNewInput, isGoing, worker, s
       : enter(head, run, { input, isNew: hasNewInput, now });
   const appended = withKnownData(entry.appended, snapshot.entries, () => senderOf(run) !== undefined);
   const { messages, nextPosition } = placeMessages(appended, head.nextPosition, snapshot.entries);
+  const replaces = nextPosition < head.nextPosition + appended.length;
   const resumes = head.interruptedRun;
 
   const begins = !refused && !retried && !isGoing && entry.next.length === 0;
@@ -303,6 +304,7 @@ export function claim({ owner, head, run, input, hasNewInput, isGoing, worker, s
     runId: run.runId,
     nodes: [],
     at: now,
+    ...(replaces && { metadata: toJson({ replaces }) }),
   });
   return {
     change,
@@ -310,7 +312,7 @@ export function claim({ owner, head, run, input, hasNewInput, isGoing, worker, s
     reply: {
       ...replyOf(record, head, claimed),
       appended,
-      replaced: nextPosition < head.nextPosition + appended.length,
+      replaced: replaces,
       unmatchedAnswers: unmatched,
       resumeUnmatched,
       ...(claimed.progress === undefined ? {} : { progressJson: claimed.progress }),

@@ -269,7 +269,7 @@ export function decideEnd(
   // A fork waits with what a run of another thread has asked.
   if (!head || head.deleting || !(run ?? isWaiting)) throw notFound(`run "${request.runId}" does not exist`);
   if (!run || !isOpen(run.status)) {
-    const reply = { status: run?.status ?? ('interrupted' as const), endedNow: false };
+    const reply = { status: run && !isOpen(run.status) ? run.status : 'interrupted', endedNow: false } as const;
     if (request.keepsQuestions === true) return { reply };
     const key = { owner: request.owner, threadId };
     const dropped = isWaiting ? openAddressed(head).map((question) => questionIdOf(key, question)) : [];

@@ -1,5 +1,6 @@
 import { notFound } from '@agent-workflow/kit/errors';
 import type { CheckpointSource } from '@agent-workflow/protos/lists';
+import type { ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../../http/endpoint.ts';
 import { jsonText, type JsonParts } from '../../../../http/json.ts';
 import type { Services } from '../../../common/services.ts';
@@ -30,16 +31,22 @@ async function shownHistory(request: EndpointRequest, { threads }: Services): Pr
   for (let pages = 0; pages < mostPages; pages += 1) {
     const asked = { owner: request.owner, threadId, limit: pageSize, offset: 0, ...next };
     const { checkpoints, cursor } = await threads.listCheckpoints(asked, request.call());
-    for (const { checkpointId, source, runId } of checkpoints) {
+    for (const checkpoint of checkpoints) {
+      const { checkpointId, source, runId } = checkpoint;
       from = Number(checkpointId);
       if (!ofRuns.has(source)) return { from, runs };
       if (runId !== undefined) runs.add(runId);
+      if (replacesMessages(checkpoint)) return { from, runs };
     }
     if (cursor === undefined) break;
     next = { cursor };
   }
   return { from, runs };
 }
+
+/** Whether the input of a run stands in place of a message that the thread held. */
+const replacesMessages = ({ source, metadataJson }: ThreadCheckpoint): boolean =>
+  source === 'input' && metadataJson !== undefined && jsonText(metadataJson).includes('"replaces":true');
 
 interface InPath {
   readonly thread_id?: string;
@@ -68,7 +75,8 @@ export const getShown = (row: DescribedEndpoint): DescribedEndpoint => ({
   handle: async (request, services) => {
     const { checkpoint_id: id } = request.params as InPath;
     const { from } = await shownHistory(request, services);
-    if (Number(id) < from) throw notFound(`checkpoint "${id ?? ''}" is older than the last change of the owner`);
+    // The name of what stood before a checkpoint is no number.
+    if (!(Number(id) >= from)) throw notFound(`checkpoint "${id ?? ''}" is older than the last change of the owner`);
     return row.handle(request, services);
   },
 });
