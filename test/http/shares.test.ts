@@ -120,13 +120,13 @@ test('what the owner has deleted or written anew is not read by a share, in olde
 
 test('what the owner has replaced with the input of a run, or what stood before a change, is not read by a share either', async (t) => {
   const thread_id = `shared-${String((made += 1))}`;
-  const say = (text: string, message_id: string) =>
+  const send = (text: string, message_id: string) =>
     ada.send('POST', '/v1/graph/invoke', { messages: [{ ...user(text), message_id }], config: { thread_id } });
-  await say('a cabbage', 'said');
+  await send('a cabbage', 'said');
   const { run_id: old } = (await ada.send('GET', `/v1/threads/${thread_id}`)).body.data as { run_id: string };
-  await say('a turnip', 'said');
+  await send('a turnip', 'said');
   const { run_id: run } = (await ada.send('GET', `/v1/threads/${thread_id}`)).body.data as { run_id: string };
-  await say('a leek', 'other');
+  await send('a leek', 'other');
   const { share_id: id } = await share(t, thread_id, { to: { user: 'bob' }, rights: ['read'] });
   const at = (rest: string): string => `/v1/shared/${id}${rest}`;
   const listed = (await bob.send('GET', at('/checkpoints'))).body.data as { checkpoints: { checkpoint_id: string }[] };
@@ -271,7 +271,10 @@ test('who has sent a message is said by the service alone, and stays while the m
   const metadata = { sender: 'bob', page: 1 };
   const ofAda = { ...user('of ada'), metadata };
   const config = { thread_id: thread };
-  await ada.send('POST', `/v1/threads/${thread}/messages`, { messages: [{ ...ofAda, message_id: 'written' }] });
+  const written = [{ ...ofAda, message_id: 'written' }];
+  const { body: added } = await ada.send('POST', `/v1/threads/${thread}/messages`, { messages: written });
+  t.like(added.data, { messages: [{ message_id: 'written', metadata: { page: 1 } }] });
+  t.notRegex(JSON.stringify(added), /"sender"/);
   await ada.send('POST', '/v1/graph/invoke', { messages: [ofBob, { ...ofAda, message_id: 'sent' }], config });
   const state = { context: [{ ...ofAda, message_id: 'state' }] };
   await ada.send('PUT', `/v1/threads/${thread}/state`, { state, config });
@@ -326,6 +329,9 @@ test('a share whose thread was deleted is in no list, and a share is revoked by 
     shares.map(({ share_id: id }) => id),
     [ofKept.share_id],
   );
+  await ada.send('POST', '/v1/graph/invoke', { messages: [user('again')], config: { thread_id: gone } });
+  const { shares: anew } = (await ada.send('GET', `/v1/threads/${gone}/shares`)).body.data as { shares: Share[] };
+  t.deepEqual(anew, []);
   t.is(await statusOf(ada, 'DELETE', `/v1/threads/${gone}/shares/${ofGone.share_id}`), 200);
 });
 

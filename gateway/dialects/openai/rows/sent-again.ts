@@ -2,6 +2,7 @@ import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors'
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { messageKeyed } from '../../../idempotency/index.ts';
+import { hasLostQuestion } from '../../common/lost-question.ts';
 import { waitsForOthers } from '../../common/questions.ts';
 import type { Services } from '../../common/services.ts';
 import { isThreadThere } from '../../common/start-run.ts';
@@ -44,8 +45,9 @@ export async function runOfConversation(
 ): Promise<Run | undefined> {
   const get = async (runId: string | undefined): Promise<Run | undefined> =>
     runId === undefined ? undefined : undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
-  const newest = await get((await undefinedIfNotFound(threads.getThread({ owner, threadId }, call())))?.runId);
-  if (!newest) return undefined;
+  const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
+  const newest = await get(thread?.runId);
+  if (!thread || !newest || hasLostQuestion(newest, thread)) return undefined;
   if (newest.status === 'interrupted' && waitsForOthers(newest)) return newest;
   const asking = await get(newest.resumes);
   return asking && waitsForOthers(asking) && at.getTime() - newest.updatedAt < resultMs ? newest : undefined;

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import * as examples from '../examples/messages.ts';
 import { Done } from '../schemas/common.ts';
@@ -76,7 +77,7 @@ export const addMessages = endpoint({
   input: AddMessages,
   reply: AddedMessages,
   handle: async ({ params, input, owner, idempotency, newId, at, call }, { threads }) => {
-    const messages = toEntries(input.messages, newId, at);
+    const messages = toEntries(input.messages.map(withoutSender), newId, at);
     const metadata = input.metadata && { metadataJson: metadataBytes(input.metadata, ['body', 'metadata']) };
     await threads.addMessages({ owner, threadId: params.thread_id, messages, ...metadata, ...idempotency }, call());
     return jsonObject({
@@ -86,6 +87,15 @@ export const addMessages = endpoint({
     });
   },
 });
+
+type Given = Static<typeof AddMessages>['messages'][number];
+
+/** The message without a sender: who that is the service alone says. */
+function withoutSender(message: Given): Given {
+  if (message.metadata?.['sender'] === undefined) return message;
+  const { sender: _, ...metadata } = message.metadata;
+  return { ...message, metadata };
+}
 
 export const deleteMessage = endpoint({
   name: 'deleteMessage',

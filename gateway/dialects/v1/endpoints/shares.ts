@@ -127,10 +127,12 @@ export const listShares = endpoint({
   input: schemas.SharesQuery,
   reply: schemas.ShareList,
   handle: async ({ params, input: { limit, cursor }, owner, call }, { threads, log }) => {
-    const { threadId } = await threads.getThread({ owner, threadId: params.thread_id }, call());
+    const { threadId, createdAt } = await threads.getThread({ owner, threadId: params.thread_id }, call());
     const page = { owner, limit: Math.min(limit, maxLimit), ...(cursor !== undefined && { cursor }) };
     const { rows, cursor: next } = await list(threads, page, call);
-    const shares = readShares(rows, { log }).filter((share) => share.threadId === threadId);
+    const shares = readShares(rows, { log }).filter(
+      (share) => share.threadId === threadId && share.threadCreatedAt === createdAt,
+    );
     return JSON.stringify({ shares: shares.map(shown), has_more: next !== undefined, cursor: next });
   },
 });
