@@ -20,7 +20,9 @@ export const graph = new StateGraph({
     if (way === 'fail') throw new Error('the bank is closed');
     await once(signal, 'abort');
   })
-  .addNode('pay', ({ approved }, { emit }) => emit(approved ? 'paid' : 'not paid'))
+  .addNode('pay', ({ approved }, { context: { to = '' }, emit }) =>
+    emit(approved ? `paid ${String(to)}`.trim() : 'not paid'),
+  )
   .addEdge(START, 'approve')
   .addEdge(START, 'beside')
   .addEdge(['approve', 'beside'], 'rest')

@@ -134,6 +134,16 @@ for (const [index, [name, rest]] of Object.entries(rests).entries())
     }
   });
 
+for (const [index, name] of (['a failure', 'a stop'] as const).entries())
+  test(`what others have approved is done with what they were asked about: behind ${name} a run goes on with no context of its own`, async (t) => {
+    const thread = `6f1c2a52-1b8e-4b0e-9a54-0c7d6f8e1d0${String(index)}`;
+    const rest = rests[name];
+    await makeApproved(thread, { ...rest.given, context: {} }, 'waitsAt' in rest ? rest.waitsAt : undefined);
+    if ('waitsAt' in rest) await as('ada', '').send('POST', '/v1/graph/stop', { thread_id: thread });
+    await goOn(thread, { context: { to: 'another account' } });
+    t.is(await paymentsOf(thread), 1);
+  });
+
 test('the owner answers what is to him beside a question of others, with any config', async (t) => {
   const ada = as('ada', '');
   const config = { thread_id: '6f1c2a52-1b8e-4b0e-9a54-0c7d6f8e1c01', removes: ['all'] };

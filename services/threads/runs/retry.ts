@@ -100,8 +100,8 @@ export const goesOn = ({ options }: Pick<RunRecord, 'options'>): boolean =>
   holds(options, '"goesOn":') && (fromJson(options) as Options).goesOn === true;
 
 /**
- * A run that goes on, as the one that repeats the step which failed or was stopped: with its own config, with the keys of that step where nothing
- * has changed since, and with what the first step of a run brought. Any other run, and one that goes on from anything else, stays as it is.
+ * A run that goes on, as the one that repeats the step which failed or was stopped: with its own config, save behind answers of others, with the keys
+ * of that step where nothing has changed since, and with what the first step of a run brought. Any other run, and one that goes on from anything else, stays as it is.
  * @throws ResumedToRead
  */
 export function goingOn(run: RunRecord, head: Head, resumed: Resumed | undefined, now: number): RunRecord {
@@ -109,7 +109,8 @@ export function goingOn(run: RunRecord, head: Head, resumed: Resumed | undefined
   if (!point) return run;
   if (resumed?.runId !== point.run) throw new ResumedToRead(point.run);
   const left = resumed.options ? (fromJson(resumed.options) as Options) : {};
-  const { goesOn: _, ...own } = fromJson(run.options) as Options;
+  const { goesOn: _, ...given } = fromJson(run.options) as Options;
+  const own = head.answeredByOthers ? asApproved(given, left) : given;
   const hasRecords = point.hasRecords !== false;
   const isSame = point.version === head.version && !(hasRecords && now - point.since > recordsMs);
   const options = {
@@ -120,6 +121,11 @@ export function goingOn(run: RunRecord, head: Head, resumed: Resumed | undefined
     ...(isSame && { retry: { run: point.keys, from: point.from, since: point.since, hasRecords } }),
   };
   return { ...run, options: toJson(options), resumes: point.run };
+}
+
+/** Behind answers of others a run goes on with what it had when they were asked. */
+function asApproved({ config: _, context: _context, ...own }: Options, { config = {}, context }: Options): Options {
+  return { ...own, config, ...(context !== undefined && { context }) };
 }
 
 /** What a run has brought for open questions: answers and who gave them, and which of them have none. */
