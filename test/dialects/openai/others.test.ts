@@ -141,17 +141,17 @@ test('a chat that asked others asks them once, whatever is sent behind the quest
 });
 
 test('a question that its owner has stopped is asked anew by the same request', async (t) => {
-  const { completions } = clientOf('gus').chat;
+  const { completions } = clientOf('ines').chat;
   const complete = () => completions.create({ model, messages: [user(byManagers)] });
   const first = await complete();
-  const [stopped] = await questionsOf('gus');
+  const [stopped] = await questionsOf('ines');
   await fetch(`${service.url()}/v1/runs/${String(stopped?.run_id)}/cancel`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${tokenOf('gus')}` },
+    headers: { authorization: `Bearer ${tokenOf('ines')}` },
   });
-  t.deepEqual(await questionsOf('gus'), []);
+  t.deepEqual(await questionsOf('ines'), []);
   t.not((await complete()).id, first.id);
-  t.is((await questionsOf('gus')).length, 1);
+  t.is((await questionsOf('ines')).length, 1);
 });
 
 test('a conversation that asked nobody else is a run of its own each time', async (t) => {
