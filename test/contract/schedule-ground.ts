@@ -94,7 +94,7 @@ export class ScheduleGround implements AsyncDisposable {
           return Promise.resolve({});
         },
       },
-      refusalOf: async () => ((await this.mayStart()) ? undefined : 'it is not allowed any more'),
+      refusalOf: async () => ((await this.mayStart()) ? undefined : 'the backend does not allow it any more'),
       start: async (run) => {
         this.before(run);
         const { runId, threadId, slot } = run;
