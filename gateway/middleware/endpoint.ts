@@ -126,7 +126,7 @@ function answerer<Services>(
   const isRead = !changes(row);
   const isOfOthers = row.isOfOthers ?? row.forOperators !== undefined;
   return async (ctx) => {
-    const calls = callsOf(ctx, config.CALL_TIMEOUT_MS);
+    const calls = callsOf(ctx, { callTimeoutMs: config.CALL_TIMEOUT_MS, isOfOthers });
     const mayTake = takesKey && row.mayStartRun?.(ctx.state.input as never) !== false;
     const hasKey = mayTake && ctx.req.headers['idempotency-key'] !== undefined;
     const read = hasKey ? readIdempotencyKey(ctx, startsRun) : undefined;
@@ -136,7 +136,6 @@ function answerer<Services>(
       ...(isOfOthers && { isOfOthers: true as const }),
     };
     const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms, reached });
-    const expiry = isOfOthers ? endAtExpiry(ctx, calls) : undefined;
     if (takesBytes !== undefined) Object.assign(request, { received: receivedOf(ctx, takesBytes, takeRequest) });
     const replying = idempotent
       ? runIdempotently(
@@ -146,7 +145,7 @@ function answerer<Services>(
           (attempt) => handle(Object.assign(request, attempt), services),
         )
       : handle(request, services);
-    const reply = await (expiry ? expiry.refuse(replying) : replying);
+    const reply = await (isOfOthers ? unlessExpired(replying, calls) : replying);
     // Not awaited: the request and its calls need not stand in memory as long as the stream.
     const streaming = { config, log, feeds, abort: calls.abort };
     if (typeof reply === 'object' && 'follow' in reply) return writeEvents(ctx, reply, streaming);
@@ -167,7 +166,11 @@ function answerer<Services>(
 }
 
 /** Makes the calls to services of one request; `abort` ends them. */
-type Calls = Pick<EndpointRequest, 'call'> & { readonly abort: () => void };
+interface Calls extends Pick<EndpointRequest, 'call'> {
+  readonly abort: () => void;
+  /** Whether they were ended since the credentials of the caller have expired. */
+  readonly isExpired: () => boolean;
+}
 
 /** What the headers of a request mean to its row, and how a form is read. */
 interface Reading {
@@ -265,15 +268,28 @@ function receivedOf(ctx: Context, maxBytes: number, takeRequest: TakeRequest | u
   };
 }
 
+interface CallsOptions {
+  readonly callTimeoutMs: number;
+  /** Whether the request is about others than its caller: then its calls end with the credentials, as the role may that lets the caller see them. */
+  readonly isOfOthers: boolean;
+}
+
 /** The signal is made with the first call: many requests call no service. */
-function callsOf({ res }: Context, callTimeoutMs: number): Calls {
+function callsOf(ctx: Context, { callTimeoutMs, isOfOthers }: CallsOptions): Calls {
   let made: AbortController | undefined;
+  let isExpired = false;
   const replicas: Replicas = new Map();
   const controller = (): AbortController => {
     if (made) return made;
     const controller = new AbortController();
-    res.once('close', () => {
-      if (!res.writableFinished) controller.abort();
+    const expire = (): void => {
+      isExpired = true;
+      controller.abort();
+    };
+    const expiry = isOfOthers ? atExpiry(ctx, expire) : undefined;
+    ctx.res.once('close', () => {
+      expiry?.[Symbol.dispose]();
+      if (!ctx.res.writableFinished) controller.abort();
     });
     made = controller;
     return controller;
@@ -283,27 +299,17 @@ function callsOf({ res }: Context, callTimeoutMs: number): Calls {
     abort: () => {
       controller().abort();
     },
+    isExpired: () => isExpired,
   };
 }
 
-/** Ends what a caller sees of others when their credentials expire: the role that lets them see it may have gone. */
-function endAtExpiry(ctx: Context, { abort }: Calls) {
-  let isOver = false;
-  const timer = atExpiry(ctx, () => {
-    isOver = true;
-    abort();
-  });
-  ctx.res.once('close', () => timer[Symbol.dispose]());
-  return {
-    /** The reply, unless it was waited for until then. @throws Unauthenticated */
-    refuse: async <Reply>(replying: Promise<Reply> | Reply): Promise<Reply> => {
-      try {
-        return await replying;
-      } catch (error) {
-        throw isOver ? new ServiceError('Unauthenticated', 'the credentials have expired') : error;
-      }
-    },
-  };
+/** A reply about others, unless it was waited for until the credentials of the caller expired. @throws Unauthenticated */
+async function unlessExpired<Reply>(replying: Promise<Reply> | Reply, { isExpired }: Calls): Promise<Reply> {
+  try {
+    return await replying;
+  } catch (error) {
+    throw isExpired() ? new ServiceError('Unauthenticated', 'the credentials have expired') : error;
+  }
 }
 
 interface EndpointOptions<Services> extends AnswerOptions {
