@@ -222,5 +222,5 @@ export async function pagesOfThreads(threads: Threads, limit: number, search?: s
 
 /** Until the clock has gone on, so that what comes next is later. */
 export async function passMillisecond(): Promise<void> {
-  for (const start = Date.now(); Date.now() === start;) await new Promise((resolve) => setImmediate(resolve));
+  for (const start = Date.now(); Date.now() <= start;) await new Promise((resolve) => setImmediate(resolve));
 }
