@@ -10,10 +10,8 @@ export interface JsonParts {
 /** The bytes of all parts. */
 export const sizeOf = ({ json }: JsonParts): number => json.reduce((sum, { byteLength }) => sum + byteLength, 0);
 
-const encoder = new TextEncoder();
-
 /** A value as JSON bytes, as the services take it. */
-export const jsonBytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
+export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 /** A JSON object whose members are JSON texts; a member that is `undefined` is left out. */
 export function jsonObject(members: Readonly<Record<string, string | undefined>>): string {

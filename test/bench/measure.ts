@@ -32,10 +32,11 @@ interface InTurns extends Pick<SideBySide, 'ratio' | 'rounds'> {
 /** Gives the request of a call by its number, so that no two are the same where that matters. */
 type Requests = (index: number) => Buffer;
 
-const roundCount = 5;
+/** Short rounds, so that what the service does now and then (its logs are compressed some time after their end) falls on both sides. */
+const roundCount = 12;
 
 /**
- * Measures both servers in turns, A B A B, on the same requests; the bare one answers what ours answers to the first.
+ * Measures both servers in turns, A B B A, on the same requests; the bare one answers what ours answers to the first.
  * Each figure is the median of the rounds, and the ratio the median of the ratios.
  */
 export async function sideBySide(
@@ -56,14 +57,18 @@ export async function sideBySide(
 /** Something that is measured for so many seconds. */
 type Measured = (seconds: number) => Promise<number>;
 
-/** Measures two things in turns, A B A B. The figures are the medians of the rounds, and the ratio the median of the ratios, first to second. */
+/**
+ * Measures two things in rounds, A B B A each: neither always follows the other. A round's figure is the mean of its two. The figures are the
+ * medians of the rounds, and the ratio the median of the ratios, first to second.
+ */
 export async function inTurns(seconds: number, [first, second]: readonly [Measured, Measured]): Promise<InTurns> {
-  const slice = seconds / roundCount;
+  const slice = seconds / roundCount / 2;
   for (const measure of [first, second]) await measure(slice);
   const rounds: [number, number][] = [];
   for (let round = 0; round < roundCount; round++) {
     const one = await first(slice);
-    rounds.push([one, await second(slice)]);
+    const two = (await second(slice)) + (await second(slice));
+    rounds.push([(one + (await first(slice))) / 2, two / 2]);
   }
   return {
     first: median(rounds.map(([one]) => one)),

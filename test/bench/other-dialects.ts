@@ -1,4 +1,4 @@
-import { newId } from '@agent-workflow/kit/ids';
+import { randomUUID } from 'node:crypto';
 import { atMost, type Figure } from './figure.ts';
 import { toRequest } from './load.ts';
 import { cpuPerReply, inTurns, p50, perSecond, prepare, type Bench } from './measure.ts';
@@ -12,47 +12,68 @@ const aim = 1.1;
 /** Requests of each kind before anything is measured: until then the code that both use is faster than that of one. */
 const warmUp = 2000;
 
+interface Own {
+  /** Whether it comes to the same run when it is sent again. */
+  readonly isKeyed?: boolean;
+  /** Whether the caller names the thread that it begins. */
+  readonly namesThread?: boolean;
+}
+
 /** A run of a new thread in /v1, with what the dialects give in the end: its state. */
-const own = (path: 'stream' | 'invoke') => (): Buffer =>
-  toRequest('POST', `/v1/graph/${path}`, {
-    messages: [{ role: 'user', content: text }],
-    response_granularity: 'full',
-  });
+const own =
+  (path: 'stream' | 'invoke', { isKeyed = false, namesThread = false }: Own = {}) =>
+  (): Buffer =>
+    toRequest(
+      'POST',
+      `/v1/graph/${path}`,
+      {
+        messages: [{ role: 'user', content: text }],
+        response_granularity: 'full',
+        ...(namesThread && { config: { thread_id: randomUUID() } }),
+      },
+      isKeyed ? [`Idempotency-Key: ${randomUUID()}`] : [],
+    );
 
 const a2a = (operation: 'stream' | 'send') => (): Buffer =>
   toRequest(
     'POST',
     `/a2a/${agent}/message:${operation}`,
-    { message: { messageId: newId(), role: 'ROLE_USER', parts: [{ text }] } },
+    { message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] } },
     ['A2A-Version: 1.0'],
   );
 
-/** A run of a new thread in each dialect, and what it is beside. */
-const sides: Readonly<Record<string, readonly [dialect: () => Buffer, own: () => Buffer]>> = {
-  'OpenAI, a chat completion streamed': [
-    () =>
+interface Side {
+  readonly dialect: () => Buffer;
+  /** The same of /v1: safe to send again, and on a thread that its caller names, where the dialect's is. */
+  readonly same: () => Buffer;
+}
+
+/** A run of a new thread in each dialect. */
+const sides: Readonly<Record<string, Side>> = {
+  'OpenAI, a chat completion streamed': {
+    dialect: () =>
       toRequest('POST', '/openai/v1/chat/completions', {
         ...{ model: agent, stream: true },
         messages: [{ role: 'user', content: text }],
       }),
-    own('stream'),
-  ],
-  'OpenAI, a response streamed': [
-    () => toRequest('POST', '/openai/v1/responses', { model: agent, stream: true, input: text }),
-    own('stream'),
-  ],
-  'AG-UI, a run streamed': [
-    () =>
+    same: own('stream'),
+  },
+  'OpenAI, a response streamed': {
+    dialect: () => toRequest('POST', '/openai/v1/responses', { model: agent, stream: true, input: text }),
+    same: own('stream'),
+  },
+  'AG-UI, a run streamed': {
+    dialect: () =>
       toRequest('POST', `/agui/${agent}`, {
-        ...{ threadId: newId(), runId: newId(), protocolVersion: '1.0' },
-        messages: [{ id: newId(), role: 'user', content: text }],
+        ...{ threadId: randomUUID(), runId: randomUUID(), protocolVersion: '1.0' },
+        messages: [{ id: randomUUID(), role: 'user', content: text }],
       }),
-    own('stream'),
-  ],
-  'A2A, a task streamed': [a2a('stream'), own('stream')],
-  'A2A, a task waited for': [a2a('send'), own('invoke')],
-  'MCP, a call of a tool': [
-    () =>
+    same: own('stream', { isKeyed: true, namesThread: true }),
+  },
+  'A2A, a task streamed': { dialect: a2a('stream'), same: own('stream', { isKeyed: true }) },
+  'A2A, a task waited for': { dialect: a2a('send'), same: own('invoke', { isKeyed: true }) },
+  'MCP, a call of a tool': {
+    dialect: () =>
       toRequest(
         'POST',
         '/mcp',
@@ -62,32 +83,40 @@ const sides: Readonly<Record<string, readonly [dialect: () => Buffer, own: () =>
         },
         ['Accept: application/json, text/event-stream'],
       ),
-    own('invoke'),
-  ],
+    same: own('invoke'),
+  },
 };
 
-/** Runs by clients of the other dialects beside those of /v1, on the same service and in turns; `ratio` is dialect ÷ /v1. */
+/** Of what the dialect answers as an event stream or not, a run of /v1 that names nothing and is another one when it is sent again. */
+const bareOf = (name: string): (() => Buffer) => own(name.endsWith('streamed') ? 'stream' : 'invoke');
+
+const callers = 8;
+
+/**
+ * Runs by clients of the other dialects beside those of /v1, on the same service and in turns; `ratio` is dialect ÷ /v1. A message of A2A and a run of
+ * AG-UI come to the same run when they are sent again, so they stand beside a request with an `Idempotency-Key`; beside a bare one they have no aim.
+ */
 export async function otherDialects({ seconds, profileTo }: Bench): Promise<Figure[]> {
   await using service = await startService({ agent: 'echo', profileTo });
   const { port } = service;
   const figures: Figure[] = [];
-  for (const [name, pair] of Object.entries(sides)) {
-    for (const request of pair) await prepare(port, request, warmUp, 8);
-    const [dialect, ours] = pair;
-    const one = await inTurns(seconds, [(slice) => p50(port, dialect, slice), (slice) => p50(port, ours, slice)]);
-    const many = await inTurns(seconds, [
-      async (slice) => 1000 / (await perSecond(8)(port, dialect, slice)),
-      async (slice) => 1000 / (await perSecond(8)(port, ours, slice)),
-    ]);
-    const cpu = await inTurns(seconds, [
-      async (slice) => (await cpuPerReply(service, dialect, 8, slice)) ?? NaN,
-      async (slice) => (await cpuPerReply(service, ours, 8, slice)) ?? NaN,
-    ]);
+  for (const [name, { dialect, same }] of Object.entries(sides)) {
+    const bare = bareOf(name);
+    for (const request of [dialect, same, bare]) await prepare(port, request, warmUp, callers);
+    const beside = async (measure: (request: () => Buffer, slice: number) => Promise<number>, own: () => Buffer) =>
+      inTurns(seconds, [(slice) => measure(dialect, slice), (slice) => measure(own, slice)]);
+    const ofOne = (request: () => Buffer, slice: number) => p50(port, request, slice);
+    const ofMany = async (request: () => Buffer, slice: number) =>
+      1000 / (await perSecond(callers)(port, request, slice));
+    const ofCpu = async (request: () => Buffer, slice: number) =>
+      (await cpuPerReply(service, request, callers, slice)) ?? NaN;
     figures.push(
-      figureOf(`${name}: 1 caller, p50`, one),
-      figureOf('  8 callers, time of one', many),
-      figureOf('  processor of one', cpu),
+      figureOf(`${name}: 1 caller, p50`, await beside(ofOne, same)),
+      figureOf('  8 callers, time of one', await beside(ofMany, same)),
+      figureOf('  processor of one', await beside(ofCpu, same)),
     );
+    const { aim: _, ...besideBare } = figureOf('  8 callers, beside a bare request', await beside(ofMany, bare));
+    figures.push(besideBare);
   }
   return figures;
 }

@@ -13,12 +13,15 @@ export interface FramePlace {
   readonly skipped: number;
 }
 
+/** Gives the frames of an event: at once, except where it reads the record, so that most chunks of a model wait for nothing. */
+export type ToFrames<F> = (event: RunEvent) => readonly F[] | Promise<readonly F[]>;
+
 /** How the events of a run are put into frames. */
 interface Framed<F> {
   /** Streams of one run and one name have the same bytes. */
   readonly name: string;
   /** Begins a run: what it returns gets each of its events, from the first. */
-  readonly begin: (scope: RunScope, call: Call) => (event: RunEvent) => Promise<readonly F[]>;
+  readonly begin: (scope: RunScope, call: Call) => ToFrames<F>;
   /** `skipped`: how many of them the reader has already. */
   readonly encode: (frames: readonly F[], event: RunEvent, skipped: number) => readonly Uint8Array[];
   /** Where the reader goes on within the frames of one event. */
@@ -60,11 +63,12 @@ async function* frame<F>(
         first = undefined;
         await waitMs(lateMs, call.signal);
       }
-      const frames = await toFrames(event, batch.scope);
+      const made = toFrames(event, batch.scope);
+      const frames = made instanceof Promise ? await made : made;
       if (event.seq <= after || frames.length === 0) continue;
       const written = encode(frames, event, event.seq - 1 === place?.after ? place.skipped : 0);
       part.push({ seq: event.seq, kind: event.kind, at: event.at, data: nothing, written });
-      bytes += written.reduce((sum, { byteLength }) => sum + byteLength, 0);
+      for (const { byteLength } of written) bytes += byteLength;
       if (bytes < partBytes) continue;
       yield { events: part, ...first };
       part = [];
@@ -79,13 +83,13 @@ async function* frame<F>(
 export function createFramer<F>(
   begin: Framed<F>['begin'],
   call: Call,
-): (event: RunEvent, scope: RunScope | undefined) => Promise<readonly F[]> {
+): (event: RunEvent, scope: RunScope | undefined) => ReturnType<ToFrames<F>> {
   let known: RunScope | undefined;
-  let toFrames: ReturnType<typeof begin> | undefined;
-  return async (event, scope) => {
+  let toFrames: ToFrames<F> | undefined;
+  return (event, scope) => {
     known ??= scope;
     if (known && (event.kind === 'metadata' || !toFrames)) toFrames = begin(known, call);
-    return (await toFrames?.(event)) ?? [];
+    return toFrames?.(event) ?? [];
   };
 }
 

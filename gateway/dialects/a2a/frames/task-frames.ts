@@ -1,6 +1,6 @@
-import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
+import { dataOf } from '../../common/event-data.ts';
 import {
   agentMessage,
   questionParts,
@@ -12,6 +12,7 @@ import {
 } from '@agent-workflow/protos/task-status';
 import { jsonText } from '../../../http/json.ts';
 import type { AddressOf } from '../../common/file-addresses.ts';
+import type { ToFrames } from '../../common/framed.ts';
 import { stateArtifact, type Task } from '../out/task.ts';
 import { shownState } from '../out/shown-state.ts';
 import { createArtifactUpdates, type ArtifactUpdate } from './artifact-updates.ts';
@@ -34,7 +35,7 @@ interface EndData {
 }
 
 /** Makes the events of a task from those of one of its runs, from the first. */
-export function createTaskFrames({ ids, runId, begin, addressOf }: Options) {
+export function createTaskFrames({ ids, runId, begin, addressOf }: Options): ToFrames<StreamResponse> {
   const artifacts = createArtifactUpdates(addressOf);
 
   const toArtifact = (update: ArtifactUpdate): StreamResponse => ({ artifactUpdate: { ...ids, ...update } });
@@ -67,7 +68,7 @@ export function createTaskFrames({ ids, runId, begin, addressOf }: Options) {
   };
 
   const finish = (event: RunEvent): readonly StreamResponse[] => {
-    const { state = {}, meta = {} } = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as EndData;
+    const { state = {}, meta = {} } = dataOf(event) as EndData;
     const { status = 'completed', interrupts = [] } = meta;
     const left = artifacts.withdraw();
     const isSilent = artifacts.count() === 0 && status === 'completed';
@@ -76,10 +77,10 @@ export function createTaskFrames({ ids, runId, begin, addressOf }: Options) {
     return [...[...left, ...given].map(toArtifact), toStatus(event.at, taskStates[status], question)];
   };
 
-  return async (event: RunEvent): Promise<readonly StreamResponse[]> => {
+  return (event) => {
     switch (event.kind) {
       case 'metadata':
-        return begin ? [{ task: await begin() }] : [];
+        return begin ? begin().then((task) => [{ task }]) : [];
       case 'on_chain_start':
         return [toStatus(event.at, 'TASK_STATE_WORKING')];
       case 'on_chain_stream':

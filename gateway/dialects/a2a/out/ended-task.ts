@@ -1,8 +1,8 @@
-import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import type { TaskIds } from '@agent-workflow/protos/task-status';
+import { dataOf } from '../../common/event-data.ts';
 import type { AddressOf } from '../../common/file-addresses.ts';
 import { shownState } from './shown-state.ts';
 import { toTask, type AskedBy, type Task } from './task.ts';
@@ -27,7 +27,7 @@ interface EndData {
 /** A task of one run that has just ended, as the record has it then; `undefined` where its last event does not say all. */
 export function endedTask({ taskId, contextId, askedBy, end, addressOf, historyLength }: Ended): Task | undefined {
   if (end.kind !== 'on_chain_end') return undefined;
-  const data = JSON.parse(Buffer.concat(partsOfData(end)).toString('utf8')) as EndData;
+  const data = dataOf(end) as EndData;
   const { status, interrupts } = data.meta;
   if (data.all_messages_truncated || (status !== 'completed' && status !== 'interrupted')) return undefined;
   const asked = interrupts && { interruptsJson: JSON.stringify(interrupts) };

@@ -1,9 +1,9 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
-import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { Message } from '@agent-workflow/protos/message';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText } from '../../../http/json.ts';
+import { dataOf } from '../../common/event-data.ts';
 import { addressesOf } from '../../common/file-addresses.ts';
 import { withoutLostQuestion } from '../../common/lost-question.ts';
 import { runChain } from '../../common/run-chain.ts';
@@ -169,7 +169,7 @@ async function withOutput({ owner, call }: Reading, known: ReadRun, services: Ca
   } while (cursor !== undefined);
   if (status !== 'completed' || messages.some(({ role }) => role === 'assistant')) return { ...known, messages };
   const end = await endOfRun({ owner, call, runId, threadId }, services);
-  const { state = {} } = JSON.parse(Buffer.concat(partsOfData(end)).toString('utf8')) as {
+  const { state = {} } = dataOf(end) as {
     readonly state?: Readonly<Record<string, unknown>>;
   };
   return { ...known, messages, fields: shownState(state) };

@@ -1,8 +1,9 @@
-import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import { jsonText } from '../../../http/json.ts';
+import { dataOf } from '../../common/event-data.ts';
+import type { ToFrames } from '../../common/framed.ts';
 import { toAgui } from '../messages/to-agui.ts';
 import type { AguiEvent, ShownMessages } from './framing.ts';
 import { createMessageEvents } from './message-events.ts';
@@ -54,7 +55,8 @@ interface LastData {
 }
 
 /** Makes the events of AG-UI for each event of a run, from its first. Every message, call and step that was begun is ended before the run is. */
-export function createRunEvents({ run, beginning, shown, known, subgraphs, isEarlier }: RunEventsOptions) {
+export function createRunEvents(options: RunEventsOptions): ToFrames<AguiEvent> {
+  const { run, beginning, shown, known, subgraphs, isEarlier } = options;
   const { runId, threadId, name, parentRunId } = run;
   const messages = createMessageEvents();
   const steps = new Set<string>();
@@ -115,7 +117,7 @@ export function createRunEvents({ run, beginning, shown, known, subgraphs, isEar
 
   const finish = async (event: RunEvent): Promise<AguiEvent[]> => {
     const { at: timestamp } = event;
-    const last = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as LastData;
+    const last = dataOf(event) as LastData;
     const { state = {}, all_messages: added = [], meta = {}, metadata = {} } = last;
     const subagentsEnd =
       meta.status === 'stopped'
@@ -138,7 +140,7 @@ export function createRunEvents({ run, beginning, shown, known, subgraphs, isEar
     ];
   };
 
-  return async (event: RunEvent): Promise<AguiEvent[]> => {
+  return (event) => {
     const { at: timestamp } = event;
     switch (event.kind) {
       case 'metadata':

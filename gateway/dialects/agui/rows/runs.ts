@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import { notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
-import type { StartReply } from '@agent-workflow/protos/execution';
+import type { RunEvent, StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream, StreamExtras } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
 import { messageKeyed } from '../../../idempotency/index.ts';
-import { framed, type FramePlace } from '../../common/framed.ts';
+import { framed, type FramePlace, type ToFrames } from '../../common/framed.ts';
 import { graphFacts } from '../../common/graph-facts.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import { endOfRun } from '../../common/run-end.ts';
@@ -134,7 +134,7 @@ const inEvents = (
     name: `agui ${shown} ${ids ? digestOf(ids) : ''} ${place ? `${String(place.after)}.${String(place.skipped)}` : ''}`,
     place,
     begin: ({ threadId }, call) => {
-      let made: Promise<ReturnType<typeof createRunEvents>> | undefined;
+      let toEvents: ToFrames<AguiEvent> | undefined;
       const make = async () => {
         const [kept, { subgraphs, defaults }] = await Promise.all([
           known ?? keptOf({ owner, runId }, call, services),
@@ -152,7 +152,11 @@ const inEvents = (
               : beginningOf({ owner, threadId, runId }, services, call),
         });
       };
-      return async (event) => (await (made ??= make()))(event);
+      const first = async (event: RunEvent) => {
+        toEvents = await make();
+        return toEvents(event);
+      };
+      return (event) => toEvents?.(event) ?? first(event);
     },
     encode: (events, { seq }, skipped) => encodeEvents(events, { runId, seq, skipped, shown }),
   });

@@ -25,13 +25,15 @@ export const framePlace = (seq: number, skipped: string | undefined): FramePlace
 
 /** The frames of one event as their reader gets them, without the first ones. The last has the id; those before it have it with their number behind. */
 export function encodeFrames(frames: readonly Frame[], id: string, skipped = 0): readonly Uint8Array[] {
-  return frames.slice(skipped).flatMap(({ name, data }, index) => {
-    const number = skipped + index + 1;
+  const written: Uint8Array[] = [];
+  for (const [index, { name, data }] of frames.entries()) {
+    if (index < skipped) continue;
     const before = `event: ${name}\ndata: `;
-    const after = `\nid: ${id}${number === frames.length ? '' : `.${String(number)}`}\n\n`;
-    if (typeof data === 'string') return [Buffer.from(`${before}${data}${after}`)];
-    return [Buffer.from(before), data, Buffer.from(after)];
-  });
+    const after = `\nid: ${id}${index + 1 === frames.length ? '' : `.${String(index + 1)}`}\n\n`;
+    if (typeof data === 'string') written.push(Buffer.from(`${before}${data}${after}`));
+    else written.push(Buffer.from(before), data, Buffer.from(after));
+  }
+  return written;
 }
 
 /** Server-sent events as LangGraph Server writes them. Clients take three times the distance of two comments for the longest silence, and half a minute at most. */

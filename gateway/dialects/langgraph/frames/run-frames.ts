@@ -59,10 +59,9 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
       inner: inner.inner,
       message: (event) => {
         const place = inner.placeOf(event);
-        const frames = messages(event).map((frame) =>
-          place ? { ...frame, name: `${frame.name}|${place.namespace}` } : frame,
-        );
-        return [...frames, ...(events ? events.message(event) : [])];
+        const made = messages(event);
+        const frames = place ? made.map((frame) => ({ ...frame, name: `${frame.name}|${place.namespace}` })) : made;
+        return events ? [...frames, ...events.message(event)] : frames;
       },
       finished: (event, { asked, step }, values) => [
         ...(asked ? steps.asked(asked, { ...step, at: event.at }, values) : []),

@@ -1,9 +1,10 @@
-import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import { jsonText } from '../../../http/json.ts';
+import { dataOf } from '../../common/event-data.ts';
+import type { ToFrames } from '../../common/framed.ts';
 import { fromEventError } from '../out/error.ts';
 import type { Output } from '../out/output.ts';
 import type { Beginning } from './beginning.ts';
@@ -86,7 +87,7 @@ interface Held {
  * Makes the frames of a run, event by event and from its first. Its memory is the values of the state, where the maker needs them, and the
  * step that is under way. The frames of an event depend on those before it and on the record, and on nothing else.
  */
-export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (event: RunEvent) => Promise<F[]> {
+export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): ToFrames<F> {
   let values: GrowingValues | undefined;
   let open = new Set<string>();
   let nodes: string[] = [];
@@ -119,7 +120,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
     return change;
   };
 
-  const flush = async (): Promise<F[]> => {
+  const flush = async (): Promise<readonly F[]> => {
     if (!held || !maker.needsSteps) return [];
     const { event } = held;
     const { step = 0 } = event;
@@ -178,7 +179,17 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
     return [...before, ...maker.finished(event, { asked, status, step }, values)];
   };
 
-  return async (event: RunEvent): Promise<F[]> => {
+  const within = (event: RunEvent): readonly F[] => {
+    if (maker.needsSteps) note(event);
+    if (event.kind === 'on_chain_stream') return advance(event);
+    return event.kind === 'messages_chunk' ? maker.message(event) : [];
+  };
+
+  const fail = async (event: RunEvent): Promise<F[]> => [...(await flush()), ...maker.failed(event, underWay)];
+
+  const behindStep = async (event: RunEvent): Promise<F[]> => [...(await flush()), ...within(event)];
+
+  return (event) => {
     switch (event.kind) {
       case 'metadata':
         return maker.first(event);
@@ -187,12 +198,10 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
       case 'on_chain_end':
         return end(event);
       case 'error':
-        return [...(await flush()), ...maker.failed(event, underWay)];
+        return fail(event);
+      default:
+        return held ? behindStep(event) : within(event);
     }
-    const before = held ? await flush() : [];
-    if (maker.needsSteps) note(event);
-    if (event.kind === 'on_chain_stream') return [...before, ...advance(event)];
-    return event.kind === 'messages_chunk' ? [...before, ...maker.message(event)] : before;
   };
 }
 
@@ -218,7 +227,7 @@ interface Left {
 
 /** What a run has left; `undefined` for an event that does not hold it. */
 export function leftBy(event: RunEvent): Left | undefined {
-  const { state, meta } = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as LastData;
+  const { state, meta } = dataOf(event) as LastData;
   if (!state) return undefined;
   const { context = [], context_summary: summary, ...fields } = state;
   const shown = { ...fields, ...(typeof summary === 'string' && summary !== '' && { context_summary: summary }) };

@@ -40,6 +40,8 @@ export function toRunOrder(body: RunInput, place: Place): Meant {
   const { recursion_limit: own, ...config } = fromConfig(body.config ?? {}, [...loc, 'config']);
   const { goesOn, removes, ...given } = inputOf(body, place);
   const checkpointId = checkpointOf(body, loc);
+  const { multitask_strategy: strategy = 'enqueue' } = body;
+  const { on_completion: completion = place.threadId === undefined ? 'delete' : 'keep' } = body;
   const order: RunOrder = {
     ...given,
     config: {
@@ -47,10 +49,11 @@ export function toRunOrder(body: RunInput, place: Place): Meant {
       ...place.assistant,
       ...(place.threadId !== undefined && { thread_id: place.threadId }),
       ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
-      metadata: place.threadMetadata,
-      multitask_strategy: body.multitask_strategy ?? 'enqueue',
-      on_completion: body.on_completion ?? (place.threadId === undefined ? 'delete' : 'keep'),
-      on_disconnect: body.on_disconnect ?? 'continue',
+      ...(Object.keys(place.threadMetadata).length > 0 && { metadata: place.threadMetadata }),
+      // What a run is anyway is not kept with it.
+      ...(strategy !== 'enqueue' && { multitask_strategy: strategy }),
+      ...(completion !== 'keep' && { on_completion: completion }),
+      ...(body.on_disconnect === 'cancel' && { on_disconnect: body.on_disconnect }),
     },
     ...(body.context && { context: body.context }),
     recursion_limit: typeof own === 'number' ? own : (place.recursionLimit ?? usualLimit),

@@ -34,9 +34,8 @@ const mayBeLeftOut = [
 
 /** What is kept of a request so that its run can be shown as its start showed it, of at most so many bytes of JSON. */
 export function toKeptRequest({ body, assistantId, config }: Started, mostBytes: number): JsonObject {
-  let shown: JsonObject = Object.fromEntries(
-    shownFields.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
-  );
+  let shown: Record<string, unknown> = {};
+  for (const name of shownFields) if (body[name] !== undefined) shown[name] = body[name];
   let kept: JsonObject = { assistant_id: assistantId, config, body: shown };
   const leftOut: string[] = [];
   for (const name of mayBeLeftOut) {

@@ -1,6 +1,7 @@
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { jsonObject } from '../../../http/json.ts';
+import type { ToFrames } from '../../common/framed.ts';
 import { createRunStory, failureIn, type RunRecord } from '../frames/run-story.ts';
 import { createStepFrames, deltasOf } from '../frames/step-frames.ts';
 import type { StepPlace } from '../frames/step-place.ts';
@@ -32,7 +33,8 @@ const endings: Readonly<Record<EndStatus, 'completed' | 'interrupted' | 'failed'
 };
 
 /** Makes the events of a run that a subscription asks for, event by event and from the first of the run. */
-export function createRunEvents({ subscription, scope, ordinal, graphId, record }: RunEventsOptions) {
+export function createRunEvents(options: RunEventsOptions): ToFrames<ProtocolFrame> {
+  const { subscription, scope, ordinal, graphId, record } = options;
   const { channels: asked, hasRoot } = subscription;
   const { runId, threadId } = scope;
   const wants = (channel: Channel): boolean => hasRoot && asked.has(channel);
@@ -135,7 +137,7 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
     record,
   );
 
-  return (event: RunEvent): Promise<ProtocolFrame[]> => {
+  return (event) => {
     number.enter(event.seq);
     return story(event);
   };

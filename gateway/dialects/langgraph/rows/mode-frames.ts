@@ -31,7 +31,8 @@ export const inModes = (
     begin: (scope, call) => {
       const record = runRecord({ owner, agent, call, runId: scope.runId, threadId: scope.threadId }, services);
       const toFrames = createRunFrames({ modes, scope, graphId: agent, assistantId, record });
-      return async (event) => [...(await toFrames(event)), ...(more?.(event) ?? [])];
+      if (!more) return toFrames;
+      return async (event) => [...(await toFrames(event)), ...more(event)];
     },
     encode: (frames, event, skipped) => encodeFrames(frames, ids.idOf(event), skipped),
   });

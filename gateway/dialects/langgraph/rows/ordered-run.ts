@@ -54,7 +54,8 @@ export async function orderRun(request: Request, asked: Asked, services: Service
     throw refusalWith('NotFound', 'Thread or assistant not found.');
   const assistantId = 'own' in known ? assistantIdOf(known.own) : known.stored.id;
   const agent = 'own' in known ? known.own : known.agent;
-  const marks = { graph_id: agent, assistant_id: assistantId };
+  // A thread shows its graph, and the graph's own assistant, without them.
+  const marks = 'own' in known && threadId === undefined ? undefined : { graph_id: agent, assistant_id: assistantId };
   const { input: takes } = await graphFacts(services.execution, { agent }, request.call());
   const given = toRunOrder(body, {
     takes,
@@ -75,7 +76,7 @@ export async function orderRun(request: Request, asked: Asked, services: Service
   return {
     ...asked,
     order,
-    terms: { ...terms, keptRequest: toKeptRequest(started, sizes.shownRequest), threadMarks: marks },
+    terms: { ...terms, keptRequest: toKeptRequest(started, sizes.shownRequest), ...(marks && { threadMarks: marks }) },
     assistantId,
     agent,
   };
@@ -170,7 +171,7 @@ export const placeOf = (threadId: string, runId: string): string =>
   `/threads/${encodeURIComponent(threadId)}/runs/${encodeURIComponent(runId)}`;
 
 /** The headers of a reply that has waited for a run, or that can be joined. */
-export const joinable = (threadId: string, runId: string): Readonly<Record<string, string>> => ({
-  'Content-Location': placeOf(threadId, runId),
-  Location: `${placeOf(threadId, runId)}/join`,
-});
+export function joinable(threadId: string, runId: string): Readonly<Record<string, string>> {
+  const place = placeOf(threadId, runId);
+  return { 'Content-Location': place, Location: `${place}/join` };
+}

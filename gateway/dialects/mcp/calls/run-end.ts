@@ -1,8 +1,8 @@
-import { partsOfData } from '@agent-workflow/protos/event-parts';
 import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { isCall, type Message } from '@agent-workflow/protos/message';
+import { dataOf } from '../../common/event-data.ts';
 import type { Fields } from '../wire/fields.ts';
 import { withoutBreakpoints, type Question } from './questions.ts';
 
@@ -24,7 +24,7 @@ interface EndData {
 
 /** What the last event of a run says. */
 export function runEndOf(event: RunEvent): RunEnd {
-  const data: unknown = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8'));
+  const data = dataOf(event);
   if (event.kind !== 'on_chain_end') {
     const { code, message } = data as { readonly code: string; readonly message: string };
     return { kind: 'failed', message, isOfNode: ofNodes.has(code) };

@@ -1,10 +1,10 @@
 import { addressedOf, type Addressed } from '@agent-workflow/protos/addressed';
-import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { AddressOf } from '../../common/file-addresses.ts';
 import { linked } from '../messages/linked.ts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { isCall, textOf, type Message } from '@agent-workflow/protos/message';
+import { dataOf } from '../../common/event-data.ts';
 import { shownCallId } from '../ids/call-id.ts';
 import type { Failure } from '../replies/refusal.ts';
 import type { RunUsage } from './usage.ts';
@@ -52,7 +52,7 @@ interface Question extends Addressed {
 
 /** What the last event of a run says: its result, or why it failed. */
 export function resultIn(event: RunEvent, addressOf: AddressOf): RunResult | { readonly failure: Failure } {
-  const data: unknown = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8'));
+  const data = dataOf(event);
   return event.kind === 'on_chain_end' ? toResult(data as EndData, addressOf) : { failure: data as Failure };
 }
 
