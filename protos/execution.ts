@@ -223,6 +223,7 @@ export interface CheckToolsRequest {
   readonly agent?: string;
   /** As in StartRequest: what is refused there is refused here. */
   readonly webhookJson?: string;
+  readonly initialStateJson?: Uint8Array;
 }
 
 export type CheckToolsReply = Readonly<Record<string, never>>;

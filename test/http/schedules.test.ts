@@ -186,6 +186,7 @@ test('a request that makes no sense is refused with the field that makes none', 
     [{ every_seconds: 60, run: { ...run, config: { on_completion: 'delete' } } }, 'on_completion'],
     [{ every_seconds: 60, run: { ...run, webhook: { url: 'file:///etc/passwd' } } }, 'url'],
     [{ every_seconds: 60, run: { messages: [] } }, 'messages'],
+    [{ every_seconds: 60, run: { ...run, initial_state: { no_such_field: 1 } } }, 'no_such_field'],
     [{ every_seconds: 60, run: { messages: [user('x'.repeat(62_000))] } }, 'run'],
     [{ every_seconds: 60, metadata: { a: 'x'.repeat(9000) } }, 'metadata'],
     [{ every_seconds: 60, cron: '0 0 * * *' }, 'body'],
@@ -196,6 +197,18 @@ test('a request that makes no sense is refused with the field that makes none', 
     const loc = place as readonly unknown[];
     t.deepEqual([loc[0], loc.at(-1)], ['body', field], JSON.stringify(body).slice(0, 80));
   }
+});
+
+test('a delayed run with a state that its agent cannot take is refused at once; one on a thread waits for what that is then', async (t) => {
+  const later = {
+    ...run,
+    start_at: new Date(Date.now() + 3_600_000).toISOString(),
+    initial_state: { no_such_field: 1 },
+  };
+  const [place] = await refused(t, send('POST', '/v1/runs', later), 422, 'VALIDATION_ERROR');
+  t.deepEqual(place, ['body', 'initial_state', 'no_such_field']);
+  const onThread = await send('POST', '/v1/runs', { ...later, config: { thread_id: 'of-whatever-agent' } });
+  t.is(onThread.status, 202);
 });
 
 test('a repeated request makes one schedule, and one run', async (t) => {
@@ -268,7 +281,8 @@ test('a delayed run does not change: what would keep it from starting is refused
 });
 
 test('a delayed run that could not be started stays failed, and every request about it says why', async (t) => {
-  const body = { messages: [user('late')], initial_state: { rounds: 'many' } };
+  const config = { thread_id: 'of-whatever-agent-then' };
+  const body = { messages: [user('late')], config, initial_state: { rounds: 'many' } };
   const start_at = new Date(Date.now() + byLoad(2000)).toISOString();
   const { run_id: id } = (await send('POST', '/v1/runs', { ...body, start_at })).body.data as { run_id: string };
   await until(async () => ((await send('GET', `/v1/runs/${id}`)).body.data as { status: string }).status === 'failed');

@@ -40,17 +40,30 @@ export async function checkRun(
     );
   const webhook = run.webhook && { webhookJson: webhookJsonOf(run.webhook, loc) };
   const tools = boundedTools(declaredTools(run).map(({ tool }) => toRemoteTool(tool)));
-  await execution.checkTools({ tools, ...webhook, ...agentOf(run.config ?? {}) }, call).catch(atPlaceOf(loc));
+  const state = initialStateOf(run, loc);
+  await execution.checkTools({ tools, ...webhook, ...state, ...agentOf(run.config ?? {}) }, call).catch(atPlaceOf(loc));
   return { ...run };
 }
 
-/** The error of a check, which knows no place of the run, with the place that the webhook has in the request. */
+/** The initial state, where it is known which agent will take it: that of a thread or of an assistant may be another one by then. */
+function initialStateOf({ config = {}, initial_state: fields }: RunOrder, loc: Loc) {
+  const isLeftToRun = config.agent === undefined && (config.thread_id ?? config.assistant_id) !== undefined;
+  if (!fields || isLeftToRun) return undefined;
+  return { initialStateJson: boundedBytes(fields, [...loc, 'initial_state'], sizes.state) };
+}
+
+/** Where a field of a check stands in a run. */
+const places: Readonly<Record<string, string>> = { webhook: 'webhook', initialState: 'initial_state' };
+
+/** The error of a check, which knows no place of the run, with the place that its field has in the request. */
 const atPlaceOf =
   (loc: Loc) =>
   (error: unknown): never => {
     const [detail] = error instanceof ServiceError ? error.details : [];
-    if (detail?.field[0] !== 'webhook') throw error;
-    throw invalidAt([...loc, ...detail.field], detail.msg, detail.type);
+    const [name = '', ...rest] = detail?.field ?? [];
+    const place = typeof name === 'string' && Object.hasOwn(places, name) ? places[name] : undefined;
+    if (!detail || place === undefined) throw error;
+    throw invalidAt([...loc, place, ...rest], detail.msg, detail.type);
   };
 
 /** @throws Invalid for a schedule that is too large, with room for the slots that it may have pending. */

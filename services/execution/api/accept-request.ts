@@ -14,12 +14,22 @@ import { refuseInitialState, splitInitialState } from './update-state.ts';
 
 const noState: ReturnType<typeof splitInitialState> = { fields: {}, messages: [] };
 
+/** The initial state of a request, divided. @throws Invalid naming the field that the agent refuses. */
+export function refuseState(
+  agent: AgentShape,
+  { initialStateJson }: Pick<StartRequest, 'initialStateJson'>,
+): ReturnType<typeof splitInitialState> {
+  if (!initialStateJson) return noState;
+  const divided = splitInitialState(objectOf(initialStateJson));
+  refuseInitialState(agent, divided.fields);
+  return divided;
+}
+
 /** What the record accepts a run with. @throws Invalid naming the field that the agent or a size limit refuses. */
 export function toAcceptRequest(agent: AgentShape, request: StartRequest, threadId: string): AcceptRunRequest {
   refuseLarge(request);
   const initialState = objectOf(request.initialStateJson);
-  const { fields, messages: context } = request.initialStateJson ? splitInitialState(initialState) : noState;
-  if (request.initialStateJson) refuseInitialState(agent, fields);
+  const { fields, messages: context } = refuseState(agent, request);
   if (request.breakpointsJson) refuseBreakpoints(agent, fromJson(request.breakpointsJson) as Breakpoints);
   const resume = request.resumeJson && fromJson(request.resumeJson);
   const messages = request.messages.map(({ json }) => fromJson(json) as Message);

@@ -11,7 +11,7 @@ import type { RunLog } from '../ports/log.ts';
 import type { RunQueue } from '../ports/queue.ts';
 import type { RefuseWebhook } from '../webhooks/run-webhook.ts';
 import type { Worker } from '../worker/worker.ts';
-import { refuseTools } from './accept-request.ts';
+import { refuseState, refuseTools } from './accept-request.ts';
 import { agentInConfig, agentNamed, describeAgent, listAgents } from './agents.ts';
 import { deleteThread } from './delete-thread.ts';
 import type { EndWatch } from './end-watch.ts';
@@ -82,7 +82,9 @@ export function createExecution(options: ExecutionOptions): Execution {
 
     checkTools: async (request) => {
       if (request.webhookJson !== undefined) options.refuseWebhook(request.webhookJson);
-      refuseTools(await agentInConfig(known, request.agent), request);
+      const agent = await agentInConfig(known, request.agent);
+      refuseTools(agent, request);
+      refuseState(agent, request);
       return {};
     },
 
