@@ -156,7 +156,8 @@ export const invokeGraph = endpoint({
     stopOnDisconnect(request, runId, services);
     request.releaseInput();
     const result = resultOfRun({ owner, runId, threadId, justStarted: isOpen(status), end, call }, services);
-    const [reply] = await Promise.all([result, request.markAccepted()]);
+    // The reply to a run that has ended is stored next, which says it too.
+    const [reply] = await Promise.all([result, end ? undefined : request.markAccepted()]);
     return reply;
   },
 });
