@@ -52,18 +52,18 @@ function initialStateOf({ config = {}, initial_state: fields }: RunOrder, loc: L
   return { initialStateJson: boundedBytes(fields, [...loc, 'initial_state'], sizes.state) };
 }
 
-/** Where a field of a check stands in a run. */
-const places: Readonly<Record<string, string>> = { webhook: 'webhook', initialState: 'initial_state' };
-
-/** The error of a check, which knows no place of the run, with the place that its field has in the request. */
+/** The error of a check, which knows no place of the run, with the place that its field has in the request. Each dialect names the state of its own body. */
 const atPlaceOf =
   (loc: Loc) =>
   (error: unknown): never => {
     const [detail] = error instanceof ServiceError ? error.details : [];
-    const [name = '', ...rest] = detail?.field ?? [];
-    const place = typeof name === 'string' && Object.hasOwn(places, name) ? places[name] : undefined;
-    if (!detail || place === undefined) throw error;
-    throw invalidAt([...loc, place, ...rest], detail.msg, detail.type);
+    if (!detail) throw error;
+    const [name, ...rest] = detail.field;
+    const isInside = loc.length > 1;
+    if (name === 'initialState' && isInside)
+      throw invalidAt([...loc, 'initial_state', ...rest], detail.msg, detail.type);
+    if (name === 'webhook') throw invalidAt([...loc, ...detail.field], detail.msg, detail.type);
+    throw error;
   };
 
 /** @throws Invalid for a schedule that is too large, with room for the slots that it may have pending. */

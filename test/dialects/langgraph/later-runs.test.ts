@@ -49,6 +49,15 @@ test('a run without a thread may start later, in one that goes with it unless th
   await t.throwsAsync(onThread, { message: /422.*on_completion.*must be keep/ });
 });
 
+test('what starts later is refused at once where its graph lacks a field of the input, which is named', async (t) => {
+  const { runs, crons } = service.client();
+  const input = { no_such_field: 1 };
+  const refusal = { message: /422.*input\.no_such_field: is not a field/ };
+  await t.throwsAsync(runs.create(null, graphId, { input, afterSeconds: 3600 }), refusal);
+  await t.throwsAsync(runs.create(await makeThread(), graphId, { input, afterSeconds: 3600 }), refusal);
+  await t.throwsAsync(crons.create(graphId, { input, schedule: '0 0 * * *' }), refusal);
+});
+
 test('a run that is cancelled before it starts stays in the list as interrupted, and leaves its thread as it is', async (t) => {
   const { runs, threads } = service.client();
   const id = await makeThread();
