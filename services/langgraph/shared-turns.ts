@@ -1,7 +1,6 @@
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 
-/** How long one turn of the event loop may begin tasks, in milliseconds, and how many that waited begin in each turn after it. */
-const turnMs = 20;
+/** How many tasks begin in one turn of the event loop: LangGraph begins all that may before the first of them computes. */
 const inTurn = 8;
 
 /**
@@ -12,16 +11,15 @@ export class SharedTurns extends BaseCallbackHandler {
   override readonly name = 'agent-workflow-turns';
   override awaitHandlers = true;
   readonly #waiting: (() => void)[] = [];
-  /** When this turn began its first task; `undefined` where it has begun none. */
-  #since: number | undefined;
+  /** Tasks that this turn has begun without a wait. */
+  #begun = 0;
 
   override handleChainStart(): Promise<void> | undefined {
-    const now = performance.now();
-    if (this.#since === undefined) {
-      this.#since = now;
-      setImmediate(() => (this.#since = undefined));
+    if (this.#begun === 0) setImmediate(() => (this.#begun = 0));
+    if (this.#waiting.length === 0 && this.#begun < inTurn) {
+      this.#begun += 1;
+      return undefined;
     }
-    if (this.#waiting.length === 0 && now - this.#since < turnMs) return undefined;
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) setImmediate(this.#begin);
     });

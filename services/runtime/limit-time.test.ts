@@ -3,6 +3,9 @@ import test from 'ava';
 import { limitTime } from './limit-time.ts';
 
 test('the signal fires when the time is over, or with the other signal', async (t) => {
+  // The timer of a limit keeps no process alive.
+  const alive = setInterval(() => undefined, 1000);
+  t.teardown(() => clearInterval(alive));
   const other = new AbortController();
   using short = limitTime(1, other.signal);
   if (!short.signal.aborted) await once(short.signal, 'abort');
