@@ -102,8 +102,11 @@ export function createUrgent({ streams, log }: UrgentOptions): Urgent {
     const best = waiting.find((each) => !taken.has(each.subject));
     const passed = passes.get(key) ?? 0;
     if (!best || priorityOf(best.run) <= priorityOf(delivered) || passed >= mostPasses) {
-      passes.delete(key);
-      if (priorityOf(delivered) > 0) taken.set(subject, true);
+      const isUrgent = priorityOf(delivered) > 0;
+      // While those that gave their turns away are on their way back, a better run may be delivered itself: one more turn of such a run.
+      if (isUrgent && passed > 0) passes.set(key, passed + 1);
+      else passes.delete(key);
+      if (isUrgent) taken.set(subject, true);
       return undefined;
     }
     passes.set(key, passed + 1);
