@@ -36,7 +36,7 @@ type Requests = (index: number) => Buffer;
 const roundCount = 12;
 
 /**
- * Measures both servers in turns, A B B A, on the same requests; the bare one answers what ours answers to the first.
+ * Measures both servers in rounds, A B B A and B A A B, on the same requests; the bare one answers what ours answers to the first.
  * Each figure is the median of the rounds, and the ratio the median of the ratios.
  */
 export async function sideBySide(
@@ -58,7 +58,7 @@ export async function sideBySide(
 type Measured = (seconds: number) => Promise<number>;
 
 /**
- * Measures two things in rounds, A B B A each: neither always follows the other. A round's figure is the mean of its two. The figures are the
+ * Measures two things in rounds, A B B A and B A A B: neither always follows the other. A round's figure is the mean of its two. The figures are the
  * medians of the rounds, and the ratio the median of the ratios, first to second.
  */
 export async function inTurns(seconds: number, [first, second]: readonly [Measured, Measured]): Promise<InTurns> {
@@ -66,9 +66,11 @@ export async function inTurns(seconds: number, [first, second]: readonly [Measur
   for (const measure of [first, second]) await measure(slice);
   const rounds: [number, number][] = [];
   for (let round = 0; round < roundCount; round++) {
-    const one = await first(slice);
-    const two = (await second(slice)) + (await second(slice));
-    rounds.push([(one + (await first(slice))) / 2, two / 2]);
+    const [outer, inner] = round % 2 === 0 ? [first, second] : [second, first];
+    const before = await outer(slice);
+    const within = ((await inner(slice)) + (await inner(slice))) / 2;
+    const around = (before + (await outer(slice))) / 2;
+    rounds.push(round % 2 === 0 ? [around, within] : [within, around]);
   }
   return {
     first: median(rounds.map(([one]) => one)),

@@ -34,9 +34,9 @@ function readAll(stored: StoredLogs, runId: string, after = 0): readonly RunEven
 const rowsIn = (db: Sqlite, table: 'events' | 'ended' | 'ends', where = 'true'): number =>
   Number(db.prepare(`SELECT count(*) AS count FROM ${table} WHERE ${where}`).get()?.['count']);
 
-async function whenIdle(db: Sqlite): Promise<void> {
+async function whenIdle(db: Sqlite, left = 0): Promise<void> {
   const endMs = Date.now() + 30_000;
-  while (rowsIn(db, 'ends', 'is_left = 0') > 0) {
+  while (rowsIn(db, 'ends', 'is_left = 0') > left) {
     if (Date.now() > endMs) throw new Error('logs were not compressed within 30 s');
     await nextTurn();
   }
@@ -54,6 +54,25 @@ test('a log that ends with its first events is compressed with them', async (t) 
   t.deepEqual(readAll(stored, 'r'), events);
   t.is(stored.last('r'), 3);
   t.is(stored.end('r')?.kind, 'on_chain_end');
+});
+
+test('each log is compressed in its time, and one that has ended in the future at once', async (t) => {
+  using db = openFile();
+  const stored = openStoredLogs(db);
+  const delayMs = 2000;
+  for (const runId of ['old', 'future', 'new']) await putRows(db, stored, runId, [[eventAt(1)], [eventAt(2, end)]]);
+  const endAt = (runId: string, at: number) => db.prepare('UPDATE ends SET at = ? WHERE run_id = ?').run(at, runId);
+  await using compressor = new Compressor(db, delayMs);
+  compressor.note();
+  endAt('old', Date.now() - 10_000);
+  endAt('future', Date.now() + 3_600_000);
+  const newAt = Date.now() + delayMs;
+  endAt('new', newAt);
+  await whenIdle(db, 1);
+  t.is(rowsIn(db, 'ends', "run_id = 'new'"), 1);
+  await whenIdle(db);
+  t.true(Date.now() >= newAt + delayMs);
+  t.is(rowsIn(db, 'ended'), 3);
 });
 
 test('a log of many rows is compressed after its end and read as before, from any number', async (t) => {

@@ -6,6 +6,8 @@ import { putCompressed, rowColumns, toBatch, type EventRow } from './stored.ts';
 
 /** Milliseconds from the end of a log until it is compressed. */
 const usualDelayMs = 1000;
+/** Logs that are due within so many milliseconds of each other are compressed together. */
+const togetherMs = 20;
 /** Milliseconds until a file that cannot be read or written is tried again. */
 const pauseMs = 10_000;
 /** The most rows that are compressed together, and their bytes, which a follower inflates together. */
@@ -22,8 +24,8 @@ interface PlainLog {
 }
 
 /**
- * Compresses the logs that ended in several rows, one after another, also those that an earlier process has left. A log that cannot be read
- * is left as it is. Disposal waits for the rows that are under way.
+ * Compresses the logs that ended in several rows, one after another, also those that an earlier process has left. Each has its time, some while
+ * after its end: all at once would slow the runs of that moment. A log that cannot be read is left as it is. Disposal waits for the rows that are under way.
  */
 export class Compressor implements AsyncDisposable {
   readonly #db: Pick<Sqlite, 'prepare' | 'write'>;
@@ -61,13 +63,10 @@ export class Compressor implements AsyncDisposable {
 
   async #compressNow(): Promise<void> {
     this.#isNoted = false;
-    const isAway = await this.#compressAll().then(
-      () => false,
-      () => true,
-    );
+    const waitMs = await this.#compressDue().catch(() => pauseMs);
     this.#underWay = undefined;
-    if (isAway) this.#wait(pauseMs);
-    else this.#waitIfNoted();
+    if (waitMs === undefined) this.#waitIfNoted();
+    else this.#wait(waitMs);
   }
 
   /** A log may have ended while others were compressed. */
@@ -75,14 +74,19 @@ export class Compressor implements AsyncDisposable {
     if (this.#isNoted) this.#wait(this.#delayMs);
   }
 
-  async #compressAll(): Promise<void> {
+  /** Resolves with the milliseconds until the next log is due; `undefined` where there is none. */
+  async #compressDue(): Promise<number | undefined> {
     for (let log = nextLog(this.#db); log && !this.#isClosing; log = nextLog(this.#db)) {
+      const dueInMs = log.at + this.#delayMs - Date.now();
+      // Where the clock has gone back, it has ended in the future: that is no reason to wait.
+      if (dueInMs > 0 && dueInMs <= this.#delayMs) return Math.max(dueInMs, togetherMs);
       const outcome = await compressPart(this.#db, log).catch((error: unknown) => {
         if (isServiceError(error, 'Unavailable')) throw error;
         return 'left' as const;
       });
       if (outcome === 'left') await leave(this.#db, log);
     }
+    return undefined;
   }
 }
 
