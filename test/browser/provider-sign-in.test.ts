@@ -39,9 +39,11 @@ const leave = (page: Page): Promise<void> =>
     .getByRole('button', { name: /^Sign in with 127/ })
     .click();
 
+/** The page before the sign-in has the same views behind its dialog, and a navigation there ends the sign-in. */
+const signedIn = (page: Page) => page.waitForFunction(() => sessionStorage.getItem('token') !== null);
+
 async function hello(t: ExecutionContext, page: Page): Promise<void> {
-  // The page before the sign-in has such a box, too.
-  await page.waitForFunction(() => sessionStorage.getItem('token') !== null);
+  await signedIn(page);
   const box = page.getByRole('textbox', { name: 'Message', exact: true });
   await box.fill('hello');
   await box.press('Control+Enter');
@@ -58,6 +60,7 @@ browserTest(
     const served = await serve(t);
     const page = await open(t, served, {}, '#/runs?status=failed');
     await leave(page);
+    await signedIn(page);
     await page.getByRole('main', { name: 'Runs' }).waitFor();
     await until(() => page.url() === `${served.url}/playground#/runs?status=failed`);
     await page.goto(`${served.url}/playground#/chat`);
