@@ -407,9 +407,9 @@ const sharedBufferBytes = 128 * 1024;
 function memoryOf(events: readonly StreamEvent[]): number {
   let bytes = 0;
   let last: ArrayBufferLike | undefined;
-  for (const { data, message, state, extras } of events) {
+  for (const { data, message, state, extras, written } of events) {
     if (extras) bytes += memoryOf(extras);
-    for (const text of [data, message, state]) {
+    for (const text of written ?? [data, message, state]) {
       if (!text) continue;
       const { buffer, byteLength } = text;
       // Events of one buffer are consecutive.

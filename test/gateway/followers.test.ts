@@ -134,6 +134,24 @@ test('an event that is a part of a larger read is kept at the cost of all of tha
   t.is(feeds.bufferedBytes(), 0);
 });
 
+test('what a dialect has written of an event counts as what is kept for its readers', async (t) => {
+  const writtenBytes = 1024 * 1024;
+  const written: StreamExtras = {
+    name: 'written',
+    add: async function* (open, after) {
+      for await (const { events, ...rest } of open(after))
+        yield { ...rest, events: events.map((each) => ({ ...each, written: [Buffer.alloc(writtenBytes)] })) };
+    },
+  };
+  const asWritten = { ...sse, toEventJson: () => () => ({ parts: [], size: 0 }) };
+  const { follow, append } = openLog(t);
+  await append('a');
+  const feeds = createFeeds({ follow });
+  using reader = feeds.open(request(), asWritten, within(byLoad(10_000)), written);
+  await reader.next();
+  t.true(feeds.bufferedBytes() >= writtenBytes, String(feeds.bufferedBytes()));
+});
+
 /** What stands before every other event of a reader that asks for more. */
 const extraOf = ({ seq, data }: RunEvent): readonly RunEvent[] =>
   seq % 2 === 0 ? [{ seq: 0, kind: 'values', at: 0, data }] : [];

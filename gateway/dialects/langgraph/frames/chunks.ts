@@ -14,11 +14,15 @@ const beforeId = '"additional_kwargs":{},"response_metadata":{},"type":"AIMessag
 const afterId =
   ',"tool_calls":[],"invalid_tool_calls":[],"usage_metadata":null,"tool_call_chunks":[],"chunk_position":null}';
 
-/** A chunk of a model's message as JSON of an `AIMessageChunk`. The text of most is not parsed. */
+/** A chunk of a model's message as JSON of an `AIMessageChunk`. */
 export function chunkText({ id, json, callIndex }: Delta): string {
-  if (json.startsWith('"')) return `{"content":${json},${beforeId}${JSON.stringify(id)}${afterId}`;
+  if (json.startsWith('"')) return `${beforeText}${json}${afterText(id)}`;
   return JSON.stringify({ ...emptyChunk(id), ...ofBlock(JSON.parse(json) as Block, callIndex) });
 }
+
+/** What stands in an `AIMessageChunk` of a text before and after the JSON of the text. */
+export const beforeText = '{"content":';
+export const afterText = (id: string): string => `,${beforeId}${JSON.stringify(id)}${afterId}`;
 
 const emptyChunk = (id: string) => ({
   content: '' as unknown,

@@ -3,7 +3,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import { toLangChain } from '../messages/to-langchain.ts';
 import { chunkText } from './chunks.ts';
-import type { Frame } from './frame.ts';
+import type { TextFrame } from './frame.ts';
 
 interface EventFramesOptions {
   readonly runId: string;
@@ -14,7 +14,7 @@ interface EventFramesOptions {
 
 /** What `events` of LangChain are: each names what runs, and what that runs in. */
 export function createEventFrames({ runId, graphId, metadataOf, taskId }: EventFramesOptions) {
-  const frame = (event: string, of: RunEvent, { name, id, parents, data }: Named): Frame => ({
+  const frame = (event: string, of: RunEvent, { name, id, parents, data }: Named): TextFrame => ({
     name: 'events',
     data: jsonObject({
       event: JSON.stringify(event),
@@ -37,16 +37,16 @@ export function createEventFrames({ runId, graphId, metadataOf, taskId }: EventF
   const growing = new Set<string>();
 
   return {
-    begun: (event: RunEvent, values: string): Frame => frame('on_chain_start', event, run(`{"input":${values}}`)),
-    ended: (event: RunEvent, values: string): Frame => frame('on_chain_end', event, run(`{"output":${values}}`)),
-    started: (event: RunEvent, values: string): Frame =>
+    begun: (event: RunEvent, values: string): TextFrame => frame('on_chain_start', event, run(`{"input":${values}}`)),
+    ended: (event: RunEvent, values: string): TextFrame => frame('on_chain_end', event, run(`{"output":${values}}`)),
+    started: (event: RunEvent, values: string): TextFrame =>
       frame('on_chain_start', event, node(event, `{"input":${values}}`)),
-    completed: (event: RunEvent, delta: string): Frame[] => [
+    completed: (event: RunEvent, delta: string): TextFrame[] => [
       frame('on_chain_stream', event, node(event, `{"chunk":${delta}}`)),
       frame('on_chain_end', event, node(event, `{"output":${delta}}`)),
     ],
     /** A chunk or the whole of a model's message. What the model was sent is for operators, and not in the events of a run. */
-    message: (event: RunEvent): Frame[] => {
+    message: (event: RunEvent): TextFrame[] => {
       const { messageId, role, message } = event;
       if (messageId === undefined || role !== 'assistant') return [];
       if (!message) {

@@ -5,8 +5,12 @@ import { writtenSse } from '../../common/written-sse.ts';
 /** What a client reads at once: an event of its stream. */
 export interface Frame {
   readonly name: string;
-  /** JSON. */
-  readonly data: string | Uint8Array;
+  /** JSON, as text or as consecutive parts of its bytes. */
+  readonly data: string | readonly Uint8Array[];
+}
+
+export interface TextFrame extends Frame {
+  readonly data: string;
 }
 
 /** The id of an event: its time and its number. Clients give it back as `Last-Event-ID`. */
@@ -28,12 +32,19 @@ export function encodeFrames(frames: readonly Frame[], id: string, skipped = 0):
   const written: Uint8Array[] = [];
   for (const [index, { name, data }] of frames.entries()) {
     if (index < skipped) continue;
-    const before = `event: ${name}\ndata: `;
     const after = `\nid: ${id}${index + 1 === frames.length ? '' : `.${String(index + 1)}`}\n\n`;
-    if (typeof data === 'string') written.push(Buffer.from(`${before}${data}${after}`));
-    else written.push(Buffer.from(before), data, Buffer.from(after));
+    if (typeof data === 'string') written.push(Buffer.from(`event: ${name}\ndata: ${data}${after}`));
+    else written.push(beginningOf(name), ...data, Buffer.from(after));
   }
   return written;
+}
+
+let last = { name: '', beginning: Buffer.alloc(0) };
+
+/** Most frames of a stream have the name of the one before. */
+function beginningOf(name: string): Uint8Array {
+  if (name !== last.name) last = { name, beginning: Buffer.from(`event: ${name}\ndata: `) };
+  return last.beginning;
 }
 
 /** Server-sent events as LangGraph Server writes them. Clients take three times the distance of two comments for the longest silence, and half a minute at most. */

@@ -1,7 +1,7 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import { toLangChain } from '../messages/to-langchain.ts';
-import type { Frame } from './frame.ts';
+import type { TextFrame } from './frame.ts';
 import type { Modes } from './modes.ts';
 
 /** What goes on in a sub-graph, as the engine of its graph publishes it. */
@@ -33,7 +33,7 @@ export function createInnerFrames({ modes, taskId, metadata }: InnerOptions) {
   return {
     placeOf: ({ messageId }: RunEvent): MessagePlace | undefined =>
       messageId === undefined ? undefined : places.get(messageId),
-    inner: ({ step }: RunEvent, inner: Inner): Frame[] => {
+    inner: ({ step }: RunEvent, inner: Inner): TextFrame[] => {
       const namespace = namespaceOf(inner.ns, step);
       if ('message' in inner) {
         const { message, node, of } = inner;

@@ -2,7 +2,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Block, Message } from '@agent-workflow/protos/message';
 import { jsonText } from '../../../http/json.ts';
 import { toLangChain } from '../messages/to-langchain.ts';
-import { chunkText, isCallJson, lastChunkText } from './chunks.ts';
+import { afterText, beforeText, chunkText, isCallJson, lastChunkText } from './chunks.ts';
 import type { Frame } from './frame.ts';
 import { textsOf } from '../messages/message-texts.ts';
 import type { Modes } from './modes.ts';
@@ -20,6 +20,9 @@ interface Growing {
 /** A message that has grown by less than this part of it is not sent again, so that all that is sent grows with its length and not with the square of it. */
 const leastGrowth = 1 / 64;
 
+const beforeTuple = Buffer.from(`[${beforeText}`);
+const quote = '"'.charCodeAt(0);
+
 /** Makes the frames of messages. `metadataOf` is the JSON of what each says about its node. */
 export function createMessageFrames(modes: Modes, metadataOf: (event: RunEvent) => string) {
   const growing = new Map<string, Growing>();
@@ -30,16 +33,27 @@ export function createMessageFrames(modes: Modes, metadataOf: (event: RunEvent) 
     data: `[${text},${metadataOf(event)}]`,
   });
 
+  let last: { readonly id: string; readonly metadata: string; readonly after: Buffer } | undefined;
+
+  /** A text of a model's message. It is neither parsed nor copied, and what stands behind it is made once for those that follow each other. */
+  const textTuple = (id: string, event: RunEvent): Frame => {
+    const metadata = metadataOf(event);
+    if (last?.id !== id || last.metadata !== metadata)
+      last = { id, metadata, after: Buffer.from(`${afterText(id)},${metadata}]`) };
+    return { name: 'messages', data: [beforeTuple, event.data, last.after] };
+  };
+
   const announced = (id: string, event: RunEvent): Frame => ({
     name: 'messages/metadata',
     data: `{${JSON.stringify(id)}:{"metadata":${metadataOf(event)}}}`,
   });
 
   const ofChunk = (id: string, event: RunEvent): Frame[] => {
-    const json = jsonText(event.data);
     const known = growing.get(id);
     const message = known ?? { content: [], calls: 0, length: 0, sent: 0 };
-    growing.set(id, message);
+    if (!known) growing.set(id, message);
+    if (!hasMessages && event.data[0] === quote) return [textTuple(id, event)];
+    const json = jsonText(event.data);
     const callIndex = message.calls;
     if (isCallJson(json)) message.calls += 1;
     const frames: Frame[] = [];

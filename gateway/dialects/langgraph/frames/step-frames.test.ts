@@ -2,7 +2,7 @@ import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import test from 'ava';
 import { growingValues } from './growing-values.ts';
 import { createRunFrames } from './run-frames.ts';
-import type { Frame } from './frame.ts';
+import { encodeFrames, type Frame } from './frame.ts';
 
 const many = 2000;
 const scope = { runId: 'r', threadId: 't', requestId: 'q', isNewThread: false };
@@ -38,7 +38,7 @@ async function framesOf(ended: StepTasks): Promise<Readonly<Record<'started' | '
 }
 
 const bytesOf = (frames: readonly Frame[]): number =>
-  frames.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0);
+  encodeFrames(frames, '').reduce((sum, { byteLength }) => sum + byteLength, 0);
 const ran = (more: object): StepTasks['ran'] =>
   Array.from({ length: many }, (_, index) => ({ node: 'work', index, ...more }));
 

@@ -5,7 +5,7 @@ import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import { withInterrupts, type Interrupt } from '../out/interrupts.ts';
 import { shownTime } from '../out/shown-time.ts';
-import type { Frame } from './frame.ts';
+import type { TextFrame } from './frame.ts';
 import type { Beginning } from './beginning.ts';
 import { textsOf } from '../messages/message-texts.ts';
 import type { GrowingValues } from './growing-values.ts';
@@ -85,12 +85,12 @@ function deltasOfNodes({ nodes, messages, fields }: StepChange): readonly TaskDe
 
 /** Frames of the beginning and the end of steps. */
 export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOptions) {
-  const debug = (type: string, step: number, at: number, payload: string): Frame => ({
+  const debug = (type: string, step: number, at: number, payload: string): TextFrame => ({
     name: 'debug',
     data: `{"step":${String(step)},"timestamp":"${shownTime(at)}","type":"${type}","payload":${payload}}`,
   });
 
-  const ofTask = (type: 'task' | 'task_result', { step, at }: StepAt, payload: string): Frame[] => [
+  const ofTask = (type: 'task' | 'task_result', { step, at }: StepAt, payload: string): TextFrame[] => [
     ...(modes.has('tasks') ? [{ name: 'tasks', data: payload }] : []),
     ...(modes.has('debug') ? [debug(type, step, at, payload)] : []),
   ];
@@ -102,7 +102,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
   const placeOf = (checkpointId: string): string =>
     JSON.stringify({ thread_id: ids.thread_id, checkpoint_ns: '', checkpoint_id: checkpointId });
 
-  const checkpoint = ({ step: ran, at }: StepAt, place: StepPlace, values: string): Frame[] => {
+  const checkpoint = ({ step: ran, at }: StepAt, place: StepPlace, values: string): TextFrame[] => {
     const { checkpointId, before, step, source } = place;
     const next = tasksOfNodes(place.next, place.tasks);
     const payload = {
@@ -130,7 +130,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
   let output: Output;
   let lastValues = '{}';
   /** The values where the step has changed what the graph gives out of them. */
-  const valuesOf = (values: GrowingValues): Frame[] => {
+  const valuesOf = (values: GrowingValues): TextFrame[] => {
     if (!modes.has('values')) return [];
     const data = values.text(output);
     if (output && data === lastValues) return [];
@@ -139,7 +139,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
   };
 
   /** What the tasks of a step gave. */
-  const returned = (change: StepChange): Frame[] =>
+  const returned = (change: StepChange): TextFrame[] =>
     (showsTasks || modes.has('updates') ? deltasOf(change) : []).flatMap(({ node, index, json, earlier }) => [
       ...(modes.has('updates') && json !== '{}'
         ? [
@@ -163,7 +163,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
       output = given;
     },
 
-    started: ({ step = 0, at }: RunEvent, task: PlacedTask, values: GrowingValues | undefined): Frame[] => {
+    started: ({ step = 0, at }: RunEvent, task: PlacedTask, values: GrowingValues | undefined): TextFrame[] => {
       if (!showsTasks) return [];
       const { node, index, input } = task;
       const parts = {
@@ -175,25 +175,25 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
       return ofTask('task', { step, at }, jsonObject({ ...parts, metadata }));
     },
 
-    ended: (change: StepChange, place: StepPlace | undefined, values: GrowingValues | undefined): Frame[] => [
+    ended: (change: StepChange, place: StepPlace | undefined, values: GrowingValues | undefined): TextFrame[] => [
       ...returned(change),
       ...(values ? valuesOf(values) : []),
       ...(place && values ? checkpoint(change, { ...place, tasks: change.tasks }, values.text()) : []),
     ],
 
     /** The state with which a run begins. */
-    begun: (at: number, { values, place, input }: Beginning): Frame[] => [
+    begun: (at: number, { values, place, input }: Beginning): TextFrame[] => [
       ...(input?.place ? checkpoint({ step: -2, at }, input.place, input.values.text()) : []),
       ...valuesOf(values),
       ...(place ? checkpoint({ step: -1, at }, place, values.text()) : []),
     ],
 
     /** A node that failed, in the step that was under way. */
-    failed: (node: string, { step, at }: StepAt, error: object): Frame[] =>
+    failed: (node: string, { step, at }: StepAt, error: object): TextFrame[] =>
       ofTask('task_result', { step, at }, result(taskId(step, node), node, '{}', { error: JSON.stringify(error) })),
 
     /** The end of a run that asks, or that stops before or after a node: that has no questions, and its values have been sent. */
-    asked: (interrupts: readonly Asked[], change: StepChange, values: GrowingValues | undefined): Frame[] => {
+    asked: (interrupts: readonly Asked[], change: StepChange, values: GrowingValues | undefined): TextFrame[] => {
       const shown = interrupts.map(({ id, value, ...asked }) => ({
         ...{ id, value, response_schema: schemaOf(value) },
         ...addressedOf(asked),

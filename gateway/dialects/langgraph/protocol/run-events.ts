@@ -70,8 +70,8 @@ export function createRunEvents(options: RunEventsOptions): ToFrames<ProtocolFra
       ...(values && wants('values') ? [frame('values', ofRun(event), values.text(output))] : []),
     ];
   };
-  const ofTasks = (event: RunEvent, frames: readonly { readonly data: string | Uint8Array }[]): ProtocolFrame[] =>
-    frames.map(({ data }) => frame('tasks', ofRun(event), String(data)));
+  const ofTasks = (event: RunEvent, frames: readonly { readonly data: string }[]): ProtocolFrame[] =>
+    frames.map(({ data }) => frame('tasks', ofRun(event), data));
 
   const story = createRunStory<ProtocolFrame>(
     {
