@@ -44,53 +44,39 @@ interface Source {
   readonly call: Call;
 }
 
-/** An iterator and no generator, in which every batch would wait more often. */
-function frame<F>(
+async function* frame<F>(
   { begin, encode, place, endsLate = false }: Framed<F>,
   { source, after, call }: Source,
-): AsyncIterable<StreamEvents> {
-  const batches = source[Symbol.asyncIterator]();
+): AsyncGenerator<StreamEvents> {
   const toFrames = createFramer(begin, call);
-  const lateEnd = endsLate ? createLateEnd() : undefined;
-  /** What is read. Its first `at` events are in frames. */
-  let batch: RunEvents = { events: [] };
-  let at = 0;
-  /** The scope of the batch, until it is given. */
-  let scope: RunScope | undefined;
-
-  const next = async (): Promise<IteratorResult<StreamEvents, undefined>> => {
-    const part: StreamEvent[] = [];
-    for (let bytes = 0; ;) {
-      const event = batch.events[at];
-      const lateMs = event && lateEnd ? lateEnd(event) : 0;
-      if ((!event || lateMs > 0 || bytes >= partBytes) && (part.length > 0 || scope)) {
-        const value = { events: part, ...(scope && { scope }) };
-        scope = undefined;
-        return { done: false, value };
+  const lateEnd = createLateEnd();
+  for await (const batch of source) {
+    let part: StreamEvent[] = [];
+    let bytes = 0;
+    let first = batch.scope && { scope: batch.scope };
+    for (const event of batch.events) {
+      const lateMs = endsLate ? lateEnd(event) : 0;
+      if (lateMs > 0) {
+        if (part.length > 0 || first) yield { events: part, ...first };
+        part = [];
+        bytes = 0;
+        first = undefined;
+        await waitMs(lateMs, call.signal);
       }
-      if (!event) {
-        const read = await batches.next();
-        if (read.done === true) return { done: true, value: undefined };
-        batch = read.value;
-        at = 0;
-        scope = batch.scope;
-        continue;
-      }
-      if (lateMs > 0) await waitMs(lateMs, call.signal);
-      at += 1;
       const made = toFrames(event, batch.scope);
       const frames = made instanceof Promise ? await made : made;
       if (event.seq <= after || frames.length === 0) continue;
       const written = encode(frames, event, event.seq - 1 === place?.after ? place.skipped : 0);
       part.push({ seq: event.seq, kind: event.kind, at: event.at, data: nothing, written });
       for (const { byteLength } of written) bytes += byteLength;
+      if (bytes < partBytes) continue;
+      yield { events: part, ...first };
+      part = [];
+      bytes = 0;
+      first = undefined;
     }
-  };
-  const end = async (): Promise<IteratorReturnResult<undefined>> => {
-    await batches.return?.();
-    return { done: true, value: undefined };
-  };
-  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+    if (part.length > 0 || first) yield { events: part, ...first };
+  }
 }
 
 /** Puts the events of a run into frames, one after the other; a log that is made again while it is read begins anew. */
