@@ -37,7 +37,8 @@ export const thoughtIn = (block: Block): string | undefined => {
   return typeof text === 'string' && text !== '' ? text : undefined;
 };
 
-const textIn = (blocks: readonly Block[]): string =>
+/** The text that a page shows of a message. */
+export const textIn = (blocks: readonly Block[]): string =>
   blocks
     .flatMap((block) => (block.type === 'text' && typeof block['text'] === 'string' ? [block['text']] : []))
     .join('');

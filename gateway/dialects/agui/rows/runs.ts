@@ -22,7 +22,7 @@ import { wholeOf } from '../messages/to-agui.ts';
 import { AgentParams, RunAgentInput, ThreadInput } from '../schemas/run-input.ts';
 import { answersOf } from './answers.ts';
 import { beginningOf, fieldsOf } from './beginning.ts';
-import { changedState } from './changed-state.ts';
+import { changedState, isBehind } from './changed-state.ts';
 import { beginsThread, newMessages } from './new-messages.ts';
 
 const stream = { resource: 'graph', action: 'stream' } as const;
@@ -56,22 +56,26 @@ async function toOrder(
   isNewThread: boolean,
   services: Services,
 ): Promise<RunOrder | { readonly found: Run }> {
-  const { input, params } = request;
+  const { owner, call, input, params } = request;
   const { threadId, protocolVersion = '1.0', tools = [], context = [], forwardedProps } = input;
   if (!(Number.parseInt(protocolVersion, 10) < nextVersion))
     throw invalidAt(['body', 'protocolVersion'], 'must be 1.0, or an earlier one');
-  const [messages, changed] = await Promise.all([
-    newMessages(request, isNewThread, services),
+  const thread = isNewThread
+    ? undefined
+    : await undefinedIfNotFound(services.threads.getThread({ owner, threadId }, call()));
+  const [{ messages, knowsThread }, changed] = await Promise.all([
+    newMessages(request, thread, services),
     changedState(request, isNewThread, services),
   ]);
   const { resume, answered } = await answersOf(request, messages.length > 0, services);
   if (answered && !resume && messages.length === 0) return { found: (await earlierRun(request, services)) ?? answered };
-  // Of a page that has not seen the answer the state is older than that of the thread.
-  const state = answered ? {} : changed;
+  const hasChanged = Object.keys(changed).length > 0;
+  const isOld =
+    answered !== undefined || (thread && hasChanged && (await isBehind(request, { thread, knowsThread }, services)));
   return {
     ...(messages.length > 0 && { messages }),
     ...(resume && { resume }),
-    ...((Object.keys(state).length > 0 || (messages.length === 0 && !resume)) && { initial_state: state }),
+    ...(((hasChanged && !isOld) || (messages.length === 0 && !resume)) && { initial_state: isOld ? {} : changed }),
     ...(tools.length > 0 && { tools }),
     ...((context.length > 0 || forwardedProps !== undefined) && {
       context: { ...(context.length > 0 && { context }), ...(forwardedProps !== undefined && { forwardedProps }) },
