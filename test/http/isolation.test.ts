@@ -300,7 +300,12 @@ function writerOf({ path }: Route): (id: string, name: string) => string {
 }
 
 /** Streams of a thread, which have no end. */
-const endless: ReadonlySet<string> = new Set(['lgJoinThreadStream', 'lgStreamThreadEvents', 'a2aSubscribeToTask']);
+const endless: ReadonlySet<string> = new Set([
+  'lgJoinThreadStream',
+  'lgStreamThreadEvents',
+  'a2aSubscribeToTask',
+  'a2aSubscribeToTaskByGet',
+]);
 
 /** What comes of a stream at once. */
 async function beginningOf(reply: Response): Promise<string> {
@@ -435,7 +440,7 @@ const expectedOf = (row: Row, [, thread]: Kind): number => {
   if (row.name === 'a2aGetPush') return 404;
   // A task that has ended is neither cancelled nor followed, and takes no address.
   if (row.name === 'a2aCancelTask') return 400;
-  if (row.name === 'a2aSubscribeToTask' || row.name === 'a2aCreatePush')
+  if (row.name.startsWith('a2aSubscribeToTask') || row.name === 'a2aCreatePush')
     return thread === threadKinds['that waits for a tool'] ? 200 : 400;
   // An event is taken by its signature, and not by credentials.
   if (row.name === 'receiveEvent') return 401;

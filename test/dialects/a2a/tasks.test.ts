@@ -31,6 +31,23 @@ const drops = {
 
 const stateOf = (task: Task): TaskState | undefined => task.status?.state;
 
+test('a task is subscribed to by POST, as the specification says, and by GET, as its proto does', async (t) => {
+  const client = await service.client('typing');
+  const task = await begin(client, 'hello');
+  const [byPost, byGet] = await Promise.all(
+    ['POST', 'GET'].map(async (method) => {
+      const headers = { 'a2a-version': '1.0' };
+      const reply = await fetch(`${service.url()}/a2a/typing/tasks/${task.id}:subscribe`, { method, headers });
+      return (await reply.text())
+        .split('\n')
+        .filter((line) => line.startsWith('data: '))
+        .slice(1);
+    }),
+  );
+  t.true((byGet?.length ?? 0) > 3);
+  t.deepEqual(byGet, byPost);
+});
+
 for (const binding of bindings) {
   test(`a task that works is cancelled, and one that has ended is not: ${binding}`, async (t) => {
     const client = await service.client('typing', binding);

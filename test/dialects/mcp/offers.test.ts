@@ -8,6 +8,11 @@ const { call, connect, send } = service;
 
 type Fields = Readonly<Record<string, unknown>>;
 
+interface ToolResult extends Fields {
+  readonly isError?: boolean;
+  readonly content: readonly { readonly text: string }[];
+}
+
 for (const [era, options] of Object.entries(eras))
   test(`${era}: fields of a wrong type are left out, so that the lists of all agents are read`, async (t) => {
     await using connected = await connect(options);
@@ -30,9 +35,20 @@ test('an agent keeps its name as a tool, whatever another offers', async (t) => 
   t.like(answer['structuredContent'], { state: { turns: 1 } });
 });
 
-test('an argument that an agent does not take is refused by its name', async (t) => {
-  const refused = await call('tools/call', { name: 'typing', arguments: { message: 'hello', threadId: 'x' } });
-  t.like(refused, { code: -32_602, message: 'arguments.threadId is none that the agent takes' });
+test('a model reads by name what is wrong with the arguments that it has given to an agent', async (t) => {
+  for (const [given, text] of [
+    [{ message: 'hello', threadId: 'x' }, /^arguments\.threadId is none that the agent takes$/],
+    [{}, /^arguments\.message must be a text$/],
+    [{ message: 5 }, /^arguments\.message must be a text$/],
+    [{ message: 'hello', state: { absent: 1 } }, /absent/],
+    [{ message: 'hello', thread_id: 'a/b' }, /^arguments\.thread_id /],
+    [{ message: 'x'.repeat(2_200_000) }, /bytes/],
+  ] as const) {
+    const result = (await call('tools/call', { name: 'typing', arguments: given })) as ToolResult;
+    t.true(result.isError);
+    t.regex(result.content[0]?.text ?? '', text);
+  }
+  t.like(await call('tools/call', { name: 'absent', arguments: {} }), { code: -32_602 });
 });
 
 test('a tool that promises structured content and gives none has failed', async (t) => {
@@ -62,7 +78,7 @@ test('a header that names an argument which is not there is refused', async (t) 
 
 test('arguments that are too large are named so', async (t) => {
   const refused = await call('tools/call', { name: 'measure', arguments: { other: 'x'.repeat(600_000) } });
-  t.regex(String(refused['message']), /^arguments has \d+ bytes/);
+  t.regex((refused as ToolResult).content[0]?.text ?? '', /^arguments has \d+ bytes/);
 });
 
 test('what completes nothing that is offered is refused', async (t) => {

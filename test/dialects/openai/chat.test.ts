@@ -199,12 +199,21 @@ for (const [param, body] of Object.entries({
     t.like(error, { status: 400, code: 'unsupported_parameter', param, type: 'invalid_request_error' });
   });
 
+/** An answer of the assistant that calls a function. */
+const said = (named: object): object => ({
+  role: 'assistant',
+  tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{}', ...named } }],
+});
+
 for (const [param, body, code] of [
   ['temprature', { temprature: 1 }, 'unknown_parameter'],
   ['messages', { messages: [] }, 'invalid_value'],
   ['messages[0].role', { messages: [{ role: 'robot', content: 'x' }] }, 'invalid_value'],
   ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }, 'invalid_value'],
   ['model', { model: 'gpt-9' }, 'model_not_found'],
+  ['tools[0].function.name', { tools: [{ ...camera, function: { name: 'clock' } }], model: 'typing' }, 'invalid_value'],
+  ['messages[0].tool_calls[0].function.name', { messages: [said({ name: '' })] }, 'invalid_value'],
+  ['messages[0].tool_calls[0].function.arguments', { messages: [said({ arguments: 7 })] }, 'invalid_value'],
 ] as const)
   test(`what is wrong is named: ${param} ${code}`, async (t) => {
     const given = { model: 'obedient', messages: [user('hello')], ...body } as never;

@@ -105,6 +105,20 @@ for (const [what, more] of Object.entries({
       user('hello'),
     ],
   },
+  'calls whose arguments a model has not written as JSON': {
+    messages: [
+      user('a'),
+      {
+        role: 'assistant',
+        tool_calls: ['{"at": "no', '[]'].map((text, index) => ({
+          ...{ id: `c${String(index)}`, type: 'function' },
+          function: { name: 'look', arguments: text },
+        })),
+      },
+      ...['c0', 'c1'].map((id) => ({ role: 'tool', tool_call_id: id, content: 'that is no JSON' })),
+      user('hello'),
+    ],
+  },
   'one as a stop, a tier, and a name for the user': {
     stop: 'x',
     service_tier: 'auto',

@@ -179,6 +179,13 @@ test('a question is a function call, and its output the answer', async (t) => {
     input: [output],
   });
   t.is(textOf(answered), 'you said yes');
+  // Behind a response from which another has gone on, it is answered in a copy, as that response left it.
+  const other = await client.responses.create({
+    model: 'recorded',
+    previous_response_id: asked.id,
+    input: [{ ...output, output: 'no' }],
+  });
+  t.is(textOf(other), 'you said no');
 });
 
 test('a response in the background is there at once, is followed, and stops when it is cancelled', async (t) => {
@@ -278,6 +285,7 @@ for (const [param, body, code] of [
   ['colour', { colour: 'blue' }, 'unknown_parameter'],
   ['input', { input: undefined }, 'missing_required_parameter'],
   ['input[0].role', { input: [{ role: 'robot', content: 'x' }] }, 'invalid_value'],
+  ['input', { input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] }, null],
 ] as const)
   test(`what a response cannot be is refused by its name: ${param} ${code}`, async (t) => {
     const given = { model: 'obedient', input: 'hello', ...body } as never;

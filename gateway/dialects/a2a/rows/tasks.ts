@@ -64,24 +64,28 @@ async function endTask(
   await dropQuestion({ ...thread, owner }, { call, idempotency }, { threads, execution });
 }
 
-const subscribe = endpoint({
-  name: 'a2aSubscribeToTask',
-  method: 'POST',
-  path: '/a2a/{agent}/tasks/{run_id}:subscribe',
-  isRead: true,
-  answer: 'events',
-  access: { resource: 'graph', action: 'stream' },
-  params: TaskParams,
-  input: SubscribeToTask,
-  handle: async (request, services): Promise<ThreadStream> => {
-    const { agent, run_id: taskId } = request.params;
-    const runs = await runsOfTask(request, { taskId, agent }, services);
-    const { status } = lastOf(runs);
-    if (!isOpen(status) && status !== 'interrupted')
-      throw a2aError('UNSUPPORTED_OPERATION', `task "${taskId}" has ended: read it`);
-    return { runs: followed(request, lastOf(runs), services), ends: true };
-  },
-});
+const subscribeBy = (method: 'GET' | 'POST', name: string) =>
+  endpoint({
+    name,
+    method,
+    path: '/a2a/{agent}/tasks/{run_id}:subscribe',
+    ...(method === 'POST' && { isRead: true }),
+    answer: 'events',
+    access: { resource: 'graph', action: 'stream' },
+    params: TaskParams,
+    input: SubscribeToTask,
+    handle: async (request, services): Promise<ThreadStream> => {
+      const { agent, run_id: taskId } = request.params;
+      const runs = await runsOfTask(request, { taskId, agent }, services);
+      const { status } = lastOf(runs);
+      if (!isOpen(status) && status !== 'interrupted')
+        throw a2aError('UNSUPPORTED_OPERATION', `task "${taskId}" has ended: read it`);
+      return { runs: followed(request, lastOf(runs), services), ends: true };
+    },
+  });
+
+/** The specification says POST in its text, and GET in its `a2a.proto`: clients are made from either. */
+const subscribe = [subscribeBy('POST', 'a2aSubscribeToTask'), subscribeBy('GET', 'a2aSubscribeToTaskByGet')];
 
 /** How often a task that waits for an answer is looked up, in milliseconds: soon at first, then less and less often. */
 const pauseAfter = (idleMs: number): number => Math.min(2000, 200 + idleMs / 20);
@@ -139,4 +143,5 @@ async function nextOf(
   return undefined;
 }
 
-export const taskRows = [getTask, cancelTask, subscribe];
+// The path of a task takes any id.
+export const taskRows = [...subscribe, getTask, cancelTask];

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { RunOrder } from '../../common/run-order.ts';
 import { sortedKeys } from '../../common/sorted-keys.ts';
+import { badRequest } from '@agent-workflow/kit/errors';
 import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import { idFault } from '@agent-workflow/protos/message';
 import { jsonBytes } from '../../../http/json.ts';
 import type { Client } from '../wire/client.ts';
 import { isObject, textIn, type Fields } from '../wire/fields.ts';
-import { invalidParams } from '../wire/rpc-error.ts';
 import type { OfferedTool } from '../offers/offered.ts';
 
 export type AskedMethod = 'tools/call' | 'resources/read' | 'prompts/get';
@@ -31,12 +31,12 @@ const recursionLimit = 25;
 /** For how long a thread is kept that was made for a call, in seconds. */
 const keptSeconds = 24 * 60 * 60;
 
-/** The run that a client asks for. @throws RpcError */
+/** The run that a client asks for. @throws BadRequest */
 export function toOrder(asked: Asked, client: Client): RunOrder {
   const { agent, isAgent, arguments: given } = asked;
   const bytes = isAgent ? 0 : jsonBytes({ mcp: toCall(asked, client) }).length;
   if (bytes > sizes.config)
-    throw invalidParams(`arguments has ${bytesOver(bytes, sizes.config)}, with the name of the tool`);
+    throw badRequest(`arguments has ${bytesOver(bytes, sizes.config)}, with the name of the tool`);
   return {
     recursion_limit: recursionLimit,
     ...(isAgent
@@ -55,13 +55,13 @@ const toCall = ({ method, name, arguments: given }: Asked, { can }: Client) => (
   capabilities: [...can],
 });
 
-/** @throws RpcError where an argument is not what its schema says. */
+/** @throws BadRequest where an argument is not what its schema says. */
 function agentOrder(agent: string, given: Fields): Omit<RunOrder, 'recursion_limit'> {
   const { message, thread_id: threadId, assistant_id: assistantId, state, ...others } = given;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw invalidParams(`arguments.${unknown.slice(0, 128)} is none that the agent takes`);
-  if (typeof message !== 'string' || message === '') throw invalidParams('arguments.message must be a text');
-  if (state !== undefined && !isObject(state)) throw invalidParams('arguments.state must be an object');
+  if (unknown !== undefined) throw badRequest(`arguments.${unknown.slice(0, 128)} is none that the agent takes`);
+  if (typeof message !== 'string' || message === '') throw badRequest('arguments.message must be a text');
+  if (state !== undefined && !isObject(state)) throw badRequest('arguments.state must be an object');
   const known = { thread_id: idIn('thread_id', threadId), assistant_id: idIn('assistant_id', assistantId) };
   return {
     messages: [{ role: 'user', content: message }],
@@ -78,7 +78,7 @@ function idIn(name: string, value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   const id = textIn(value);
   const fault = id === undefined ? 'must be a text' : idFault(id)?.msg;
-  if (fault !== undefined) throw invalidParams(`arguments.${name} ${fault}`);
+  if (fault !== undefined) throw badRequest(`arguments.${name} ${fault}`);
   return id;
 }
 

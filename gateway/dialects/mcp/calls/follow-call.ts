@@ -182,8 +182,9 @@ function createMessages(
   const question = (questions: readonly Question[]): readonly Fields[] => {
     const requests = toInputRequests(questions.filter(isHere));
     if (questions.length > 0 && requests.size === 0)
-      return [toReply(id, { result: toolError(ofOthers(questions, runId)) })];
-    if (!call.isWhole) return [toReply(id, { result: toolError('the arguments are too large for a call that asks') })];
+      return [toReply(id, { result: toolError(ofOthers(questions, runId)) }, client)];
+    if (!call.isWhole)
+      return [toReply(id, { result: toolError('the arguments are too large for a call that asks') }, client)];
     const answers = answersIn(requests, replies);
     if (Object.keys(answers).length > 0) {
       answered(answers);
@@ -191,10 +192,10 @@ function createMessages(
     }
     const missing = undeclared(requests, client);
     if (client.isModern) {
-      if (missing.length > 0) return [toReply(id, { error: errorBody(missingCapability(needed(missing))) })];
-      return [toReply(id, { result: inputRequired(requests, runId) })];
+      if (missing.length > 0) return [toReply(id, { error: errorBody(missingCapability(needed(missing))) }, client)];
+      return [toReply(id, { result: inputRequired(requests, runId) }, client)];
     }
-    if (missing.length > 0) return [toReply(id, { result: toolError(unasked(requests)) })];
+    if (missing.length > 0) return [toReply(id, { result: toolError(unasked(requests)) }, client)];
     const [first] = requests;
     if (!first) return [];
     step.next = () => answeredRun({ request, runId, threadId }, services);

@@ -1,4 +1,4 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { fromUnknown, isServiceError } from '@agent-workflow/kit/errors';
 import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
@@ -26,7 +26,7 @@ import { answerCall, startCall, type Starting } from '../calls/start-call.ts';
 import { findOffer, offersOf } from '../offers/offers.ts';
 import { checkArgumentHeaders, takesJsonAlone, tasksExtension } from '../wire/client.ts';
 import { fieldsOf, isObject, textIn, type Fields } from '../wire/fields.ts';
-import { invalidParams, missingCapability, RpcError, rpcCodes } from '../wire/rpc-error.ts';
+import { invalidParams, isOfParams, missingCapability, RpcError, rpcCodes } from '../wire/rpc-error.ts';
 import { listOffered } from './lists.ts';
 import { memoryTools } from './memory-tools.ts';
 import { authorize, invoking, type McpRequest, type Method } from './method.ts';
@@ -65,8 +65,15 @@ export const callTool: Method = async (given, services) => {
     if (client.isModern) throw missingCapability({ extensions: { [tasksExtension]: {} } });
     return toolError('this tool needs a client that knows tasks');
   }
-  if (!client.knowsTasks || tool.task === false) return runCall(asked, given, services);
-  return callAsTask(asked, given, { inputFirst: tool.inputFirst }, services);
+  try {
+    if (!client.knowsTasks || tool.task === false) return await runCall(asked, given, services);
+    return await callAsTask(asked, given, { inputFirst: tool.inputFirst }, services);
+  } catch (error) {
+    // A model reads what is wrong with the arguments that it has given, and tries again: it sees no error of the protocol.
+    const known = fromUnknown(error);
+    if (known instanceof RpcError || !isOfParams(known)) throw error;
+    return toolError(known.message);
+  }
 };
 
 /** A call whose client knows tasks: its result where it is there soon, else the task. */

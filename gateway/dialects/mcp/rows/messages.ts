@@ -19,7 +19,7 @@ import { RpcMessage } from '../schemas/message.ts';
 import { handshakeClient, isModern, modernClient } from '../wire/client.ts';
 import { fieldsOf, type Fields } from '../wire/fields.ts';
 import { idIn, isReply, toReply } from '../wire/reply.ts';
-import { errorBody, RpcError, rpcCodes } from '../wire/rpc-error.ts';
+import { errorBody, isOfParams, RpcError, rpcCodes } from '../wire/rpc-error.ts';
 
 type Request = EndpointRequest<unknown, RpcMessage>;
 
@@ -96,13 +96,10 @@ async function reply(request: Request, id: string | number, services: Services):
 const isStream = (result: Fields | ThreadStream): result is ThreadStream =>
   'runs' in result && typeof result.runs === 'object' && result.runs !== null && Symbol.asyncIterator in result.runs;
 
-/** Codes of errors that a client reads as what it has sent. */
-const ofParams: ReadonlySet<string> = new Set(['BadRequest', 'Invalid', 'NotFound', 'Conflict', 'TooLarge']);
-
 /** @throws the error itself where its HTTP status says what is to be done */
 function toRpcError(error: ServiceError): RpcError {
   if (error instanceof RpcError) return error;
-  if (error instanceof HttpRefusal || !ofParams.has(error.code)) throw error;
+  if (!isOfParams(error)) throw error;
   return new RpcError(rpcCodes.invalidParams, error.message);
 }
 

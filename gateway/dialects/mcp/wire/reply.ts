@@ -8,7 +8,7 @@ const listMs = 10_000;
 export function toReply(
   id: string | number,
   outcome: { readonly result: Fields } | { readonly error: Fields },
-  { isModern }: Pick<Client, 'isModern'> = { isModern: false },
+  { isModern }: Pick<Client, 'isModern'>,
 ): Fields {
   const head = { jsonrpc: '2.0', id };
   if (!('result' in outcome)) return { ...head, ...outcome };

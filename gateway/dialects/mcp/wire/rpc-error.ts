@@ -1,4 +1,5 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
+import { HttpRefusal } from '../../../http/http-refusal.ts';
 import type { Fields } from './fields.ts';
 
 /** Codes of JSON-RPC and of MCP. */
@@ -51,3 +52,9 @@ export const errorBody = ({ rpcCode, message, data }: RpcError): Fields => ({
   message,
   ...(data && { data }),
 });
+
+/** Codes of errors that a client reads as what it has sent. */
+const ofParams: ReadonlySet<string> = new Set(['BadRequest', 'Invalid', 'NotFound', 'Conflict', 'TooLarge']);
+
+/** Whether an error is about what was sent, and not one whose HTTP status says what is to be done. */
+export const isOfParams = (error: ServiceError): boolean => !(error instanceof HttpRefusal) && ofParams.has(error.code);

@@ -12,24 +12,36 @@ interface GivenCall {
   readonly name: unknown;
   readonly json: unknown;
   readonly at: Loc;
+  /** Whether name and arguments stand in its `function`. */
+  readonly inFunction?: boolean;
 }
 
 /** A call that an answer of the assistant held. @throws Invalid naming the field */
-export function toCallBlock({ id, name, json, at }: GivenCall): Block {
+export function toCallBlock({ id, name, json, at, inFunction = false }: GivenCall): Block {
+  const place = inFunction ? [...at, 'function'] : at;
   if (typeof id !== 'string' || id === '')
     throw invalidAt([...at, 'id'], 'must be a string that is not empty', 'string_type');
   if (typeof name !== 'string' || name === '')
-    throw invalidAt([...at, 'name'], 'must be a string that is not empty', 'string_type');
-  return { type: 'remote_tool_call', id: ownCallId(id), name, args: argsOf(json, at), tool_type: 'remote' };
+    throw invalidAt([...place, 'name'], 'must be a string that is not empty', 'string_type');
+  return {
+    type: 'remote_tool_call',
+    id: ownCallId(id),
+    name,
+    args: argsOf(json, [...place, 'arguments']),
+    tool_type: 'remote',
+  };
 }
 
+/** What a model has written is any text. One that is no JSON of an object stands in an object, as calls in a thread have one. */
 function argsOf(json: unknown, at: Loc): unknown {
   if (json === '' || json === undefined) return {};
-  const place = [...at, 'arguments'];
-  const args = typeof json === 'string' ? jsonInText(json, place) : undefined;
-  if (!isObject(args)) throw invalidAt(place, 'must be the JSON of an object');
-  return args;
+  if (typeof json !== 'string') throw invalidAt(at, 'must be a string', 'string_type');
+  const args = jsonInText(json, at);
+  return isObject(args) ? args : { invalid_arguments: json };
 }
+
+/** The arguments of a call as its caller reads them: what a model has written, where that is no JSON of an object. */
+export const argumentsText = (args: unknown): string => (typeof args === 'string' ? args : JSON.stringify(args));
 
 /** The result of a call as a block. */
 export const toResultBlock = (id: string, output: string | readonly Block[]): Block => ({

@@ -55,7 +55,7 @@ function callBlocks(calls: unknown, at: Loc): Block[] {
     if (type !== undefined && type !== 'function')
       throw unsupported([...place.slice(1), 'type'], 'only calls of functions are taken');
     const { name, arguments: json } = isObject(named) ? named : {};
-    return toCallBlock({ id, name, json, at: place });
+    return toCallBlock({ id, name, json, at: place, inFunction: true });
   });
 }
 

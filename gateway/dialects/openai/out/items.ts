@@ -1,4 +1,5 @@
 import { isCall, textOf, type Block, type Message } from '@agent-workflow/protos/message';
+import { argumentsText } from '../messages/call.ts';
 import { hexOf, shownId } from '../ids/shown-id.ts';
 import { thoughtOf, type FunctionCall, type RunResult } from './run-result.ts';
 
@@ -57,7 +58,7 @@ export function itemsOf(message: Message): readonly Item[] {
   const shown = shownId('msg', id);
   const calls = content.filter(isCall).map(({ id: callId, name, args }, index) => ({
     ...{ id: `${shown}.${String(index)}`, type: 'function_call', status: 'completed', call_id: callId, name },
-    arguments: JSON.stringify(args),
+    arguments: argumentsText(args),
   }));
   const results = content.flatMap((block, index) =>
     block.type === 'tool_result'

@@ -1,5 +1,6 @@
 import { addressedOf, type Addressed } from '@agent-workflow/protos/addressed';
 import type { AddressOf } from '../../common/file-addresses.ts';
+import { argumentsText } from '../messages/call.ts';
 import { linked } from '../messages/linked.ts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
@@ -81,7 +82,7 @@ const callsIn = (messages: readonly Message[], runId: string): FunctionCall[] =>
       .filter(isCall)
       .flatMap(({ type, id, name, args }) =>
         type === 'remote_tool_call'
-          ? [{ id: shownCallId({ runId, callId: id }), name, arguments: JSON.stringify(args) }]
+          ? [{ id: shownCallId({ runId, callId: id }), name, arguments: argumentsText(args) }]
           : [],
       ),
   );

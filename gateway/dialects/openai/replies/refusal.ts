@@ -21,6 +21,27 @@ export const refusalWith = (code: ErrorCode, own: string, message: string, at: L
 export const unsupported = (at: Loc, why: string): ServiceError =>
   refusalWith('Invalid', 'unsupported_parameter', `Unsupported parameter: '${pathOf(at)}': ${why}`, at);
 
+/** Where a request has what a run has under another name. */
+interface SentAs {
+  /** The field with the messages. */
+  readonly messages: 'messages' | 'input';
+  /** Whether the name of a tool stands in its `function`. */
+  readonly inFunction: boolean;
+}
+
+/** The refusal of a run with the names of the request. A message of the run stands for several of that, or for a part of one. */
+export function asSent(error: unknown, { messages, inFunction }: SentAs): unknown {
+  const [detail] = error instanceof ServiceError ? error.details : [];
+  if (!(error instanceof ServiceError) || !detail) return error;
+  const { msg, type } = detail;
+  const [first, index, ...rest] = isLocated(detail) ? detail.loc.slice(1) : detail.field;
+  const renamed = (at: Loc): ServiceError =>
+    new ServiceError(error.code, `${pathOf(at)}: ${msg}`, { details: [{ field: at, msg, type }] });
+  if (first === 'messages') return renamed([messages]);
+  if (first === 'tools' && inFunction && index !== undefined) return renamed(['tools', index, 'function', ...rest]);
+  return error;
+}
+
 /** A field as OpenAI names it: `messages[0].content`. */
 const pathOf = (at: Loc): string =>
   at.reduce<string>((path, step) => {

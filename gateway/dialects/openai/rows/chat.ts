@@ -17,7 +17,7 @@ import { pendingIn } from '../messages/conversation.ts';
 import { toKeptCompletion } from '../out/kept-response.ts';
 import { toChatCompletion } from '../out/chat-completion.ts';
 import { resultIn } from '../out/run-result.ts';
-import { failed } from '../replies/refusal.ts';
+import { asSent, failed } from '../replies/refusal.ts';
 import { ChatCompletion, type ChatInput } from '../schemas/chat.ts';
 import { digestOf, earlierAttempt } from './earlier-attempt.ts';
 import { awaitEndMs, streamMs, unkept } from './kept.ts';
@@ -95,7 +95,9 @@ async function begin(
         awaitEndMs: cancels || !waits ? undefined : awaitEndMs,
       },
       services,
-    );
+    ).catch((error: unknown) => {
+      throw asSent(error, { messages: 'messages', inFunction: true });
+    });
   const own = order.config?.thread_id === undefined ? threadOfConversation(request, services) : undefined;
   const started = await start(own).catch(async (error: unknown) => {
     if (own === undefined || !isConversationThere(error)) throw error;

@@ -47,11 +47,13 @@ export async function placeOfResponse(
     others && (shownId('resp', others.run.runId) === previous || conversationOf(conversation) === others.run.threadId);
   if (isBehind && given.length === 0 && request.input.instructions === undefined)
     return { threadId: others.run.threadId, isKept: true, run: others.latest };
-  const thread =
+  const thread: ThreadOfPlace =
     previous === undefined
       ? { threadId: await conversationThread(request, services) }
       : await threadAfter(request, { previous, model, isFirst }, services);
-  return { ...thread, isKept: true, ...toGiven(given, waiting?.threadId === thread.threadId) };
+  // A copy asks what was asked: it may be answered otherwise there.
+  const asks = thread.isCopy === true || waiting?.threadId === thread.threadId;
+  return { ...thread, isKept: true, ...toGiven(given, asks) };
 }
 
 /** Where an earlier attempt at a request would have gone on. */

@@ -21,7 +21,7 @@ import { fromItems } from '../messages/from-items.ts';
 import { itemsOf } from '../out/items.ts';
 import { fromKeptResponse, toKeptResponse } from '../out/kept-response.ts';
 import type { ResponseFacts } from '../out/response.ts';
-import { refusalWith } from '../replies/refusal.ts';
+import { asSent, refusalWith } from '../replies/refusal.ts';
 import {
   CreateResponse,
   ItemsQuery,
@@ -110,7 +110,7 @@ async function begin(
   } catch (error) {
     if (copy !== undefined) await deleteUnused(request, copy, services);
     if (isNewerRun(error)) return begin(request, waits, services, false);
-    throw error;
+    throw asSent(error, { messages: 'input', inFunction: false });
   }
 }
 
