@@ -200,7 +200,7 @@ for (const [param, body] of Object.entries({
   });
 
 /** An answer of the assistant that calls a function. */
-const said = (named: object): object => ({
+const calling = (named: object): object => ({
   role: 'assistant',
   tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{}', ...named } }],
 });
@@ -212,8 +212,8 @@ for (const [param, body, code] of [
   ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }, 'invalid_value'],
   ['model', { model: 'gpt-9' }, 'model_not_found'],
   ['tools[0].function.name', { tools: [{ ...camera, function: { name: 'clock' } }], model: 'typing' }, 'invalid_value'],
-  ['messages[0].tool_calls[0].function.name', { messages: [said({ name: '' })] }, 'invalid_value'],
-  ['messages[0].tool_calls[0].function.arguments', { messages: [said({ arguments: 7 })] }, 'invalid_value'],
+  ['messages[0].tool_calls[0].function.name', { messages: [calling({ name: '' })] }, 'invalid_value'],
+  ['messages[0].tool_calls[0].function.arguments', { messages: [calling({ arguments: 7 })] }, 'invalid_value'],
 ] as const)
   test(`what is wrong is named: ${param} ${code}`, async (t) => {
     const given = { model: 'obedient', messages: [user('hello')], ...body } as never;

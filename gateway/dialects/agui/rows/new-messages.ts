@@ -19,7 +19,7 @@ export const beginsThread = ({ messages, resume = [] }: RunAgentInput): boolean 
   resume.length === 0 && messages.every(({ role }) => role !== 'assistant' && role !== 'tool');
 
 /** What a page brings to a thread. */
-export interface Brought {
+interface Brought {
   readonly messages: readonly NewMessage[];
   /** Whether it has any message of the thread. */
   readonly knowsThread: boolean;

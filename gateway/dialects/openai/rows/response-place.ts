@@ -52,8 +52,8 @@ export async function placeOfResponse(
       ? { threadId: await conversationThread(request, services) }
       : await threadAfter(request, { previous, model, isFirst }, services);
   // A copy asks what was asked: it may be answered otherwise there.
-  const asks = thread.isCopy === true || waiting?.threadId === thread.threadId;
-  return { ...thread, isKept: true, ...toGiven(given, asks) };
+  const isOpen = thread.isCopy === true || waiting?.threadId === thread.threadId;
+  return { ...thread, isKept: true, ...toGiven(given, isOpen) };
 }
 
 /** Where an earlier attempt at a request would have gone on. */
