@@ -3,7 +3,6 @@ import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import { jsonText } from '../../../http/json.ts';
-import { dataOf } from '../../common/event-data.ts';
 import type { ToFrames } from '../../common/framed.ts';
 import { fromEventError } from '../out/error.ts';
 import type { Output } from '../out/output.ts';
@@ -227,7 +226,8 @@ interface Left {
 
 /** What a run has left; `undefined` for an event that does not hold it. */
 export function leftBy(event: RunEvent): Left | undefined {
-  const { state, meta } = dataOf(event) as LastData;
+  // What is not stored twice stands in the state, and the bytes are JSON without its repetition.
+  const { state, meta } = JSON.parse(jsonText(event.data)) as LastData;
   if (!state) return undefined;
   const { context = [], context_summary: summary, ...fields } = state;
   const shown = { ...fields, ...(typeof summary === 'string' && summary !== '' && { context_summary: summary }) };
