@@ -18,17 +18,19 @@ import {
   type Found,
 } from '../../common/stored-schedules.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
-import { toScheduleSpec } from '../in/cron.ts';
-import { toCron } from '../out/cron.ts';
+import { mergedMetadata, toScheduleSpec } from '../in/cron.ts';
+import { isObject } from '../in/values.ts';
+import { bodyOfRuns, toCron } from '../out/cron.ts';
+import { toKeptRequest } from '../out/kept-request.ts';
 import { pageHeaders } from '../out/page-headers.ts';
 import { selected } from '../out/selected.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/crons.ts';
 import type { RunTerms } from '../../../schedules/run-terms.ts';
-import type { RunInput } from '../schemas/runs.ts';
+import { cronFields, type RunInput } from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { defaultAgentOf } from './known-assistant.ts';
-import { orderRun } from './ordered-run.ts';
+import { orderRun, startedOf } from './ordered-run.ts';
 import { row } from './row.ts';
 
 const kind = 'schedule';
@@ -43,25 +45,41 @@ const shown = async (
   { execution }: Services,
 ): Promise<Shown> => toCron(found, userIdOf(owner) ?? '', await defaultAgentOf(execution, call));
 
+interface CronPlace {
+  readonly cronId: string;
+  /** Absent: each run has a thread of its own. */
+  readonly threadId: string | undefined;
+}
+
 /** The run that a cron starts each time. */
 async function runOf(
   request: EndpointRequest<unknown, RunInput>,
-  threadId: string | undefined,
+  { cronId, threadId }: CronPlace,
   services: Services,
 ): Promise<Pick<Stored, 'run' | 'terms'>> {
   const { input, call } = request;
-  const { order, terms } = await orderRun(
-    request,
-    { body: input, ...(threadId !== undefined && { threadId }) },
-    services,
-  );
-  const { on_completion: _c, on_disconnect: _d, ...config } = order.config ?? {};
-  // What the request of a cron held is shown by the cron.
-  const { keptRequest: _k, goesOn: isBare, ...ofCron } = terms;
+  const body = { ...input, config: withCronId(input.config ?? {}, cronId) };
+  const ordered = await orderRun(request, { body, ...(threadId !== undefined && { threadId }) }, services);
+  const { order } = ordered;
+  const { on_completion: _c, on_disconnect: _d, ...ofRun } = order.config ?? {};
+  const { goesOn: isBare, ...terms } = ordered.terms;
   // A cron without input begins its graph each time.
   const begins = isBare && { initial_state: order.initial_state ?? {} };
-  return { run: await checkRun({ ...order, ...begins, config }, ['body'], services, call()), terms: ofCron };
+  const run = await checkRun({ ...order, ...begins, config: ofRun }, ['body'], services, call());
+  const left = Math.max(leastKept, roomOfRuns - Buffer.byteLength(JSON.stringify(run)));
+  return { run, terms: { ...terms, keptRequest: toKeptRequest(startedOf(ordered), left) } };
 }
+
+/** Nodes find the cron in their config. */
+function withCronId(config: Shown, cronId: string): Shown {
+  const configurable = config['configurable'] ?? {};
+  return isObject(configurable) ? { ...config, configurable: { ...configurable, cron_id: cronId } } : config;
+}
+
+/** The bytes that the body of the runs and the request have together: the record takes some more. */
+const roomOfRuns = 56 * 1024;
+/** The metadata of a cron is kept in any case. */
+const leastKept = 10 * 1024;
 
 type Stored = Schedule & { readonly terms: RunTerms };
 
@@ -71,14 +89,15 @@ async function create(
   services: Services,
 ): Promise<string> {
   const { input, call, newId } = request;
-  const { run, terms } = await runOf(request, threadId, services);
+  const cronId = newId('schedule');
+  const { run, terms } = await runOf(request, { cronId, threadId }, services);
   const now = await recordNow(services.threads, call());
-  const spec = toScheduleSpec(input, { hasThread: threadId !== undefined, now });
+  const spec = toScheduleSpec(input, { run, now });
   const schedule = withNext(
     { spec, run, terms, ...claimsOf(request), paused: input.enabled === false, pending: [], past: [], unkept: [] },
     now,
   );
-  const found = await createStored(request, services, newId('schedule'), schedule, ['body']);
+  const found = await createStored(request, services, cronId, schedule, ['body']);
   await request.markAccepted();
   return JSON.stringify(await shown(found, request, services));
 }
@@ -126,8 +145,8 @@ const getCron = row({
   handle: async (request, services) => JSON.stringify(await shown(await cronOf(request, services), request, services)),
 });
 
-/** What changes the body of the runs, and not when they start. */
-const ofRun = ['input', 'config', 'context', 'webhook', 'interrupt_before', 'interrupt_after', 'assistant_id'] as const;
+/** What changes the runs, and not when they start. */
+const ofRun = Object.keys(cronFields) as readonly (keyof typeof cronFields)[];
 
 const updateCron = row({
   name: 'lgUpdateCron',
@@ -142,12 +161,16 @@ const updateCron = row({
     const threadId = threadOf(before.schedule.run);
     const agent = await defaultAgentOf(services.execution, request.call);
     const known = toCron(before, '', agent)['assistant_id'] as string;
-    const body = { ...input, assistant_id: input.assistant_id ?? known };
+    const metadata = mergedMetadata(input.metadata, before.schedule.spec.metadata);
+    const given = { ...input, assistant_id: input.assistant_id ?? known, ...(metadata && { metadata }) };
+    const body: RunInput = { ...bodyOfRuns(before.schedule), ...given };
+    const place = { cronId: before.resource.id, threadId };
     const isOfRun = ofRun.some((name) => input[name] !== undefined);
-    const given = isOfRun ? await runOf({ ...request, input: body }, threadId, services) : undefined;
+    const runs = isOfRun ? await runOf({ ...request, input: body }, place, services) : undefined;
     const changed = await change(request, services, (schedule, now) => {
-      const spec = toScheduleSpec(input, { spec: schedule.spec, hasThread: threadId !== undefined, now });
-      const next = { ...schedule, spec, ...(given && changedOf(given, schedule, input)), ...claimsOf(request) };
+      const changes = { ...schedule, ...(runs && { ...runs, run: changedRun(runs.run, schedule.run, input) }) };
+      const spec = toScheduleSpec(input, { spec: schedule.spec, run: changes.run, now });
+      const next = { ...changes, spec, ...claimsOf(request) };
       if (input.enabled === false) return paused(next);
       return input.enabled === true && schedule.paused ? resumed(next, now) : withNext(next, now);
     });
@@ -155,21 +178,21 @@ const updateCron = row({
   },
 });
 
-/** The run of a schedule with the members that a request has given. */
-function changedOf(
-  { run, terms }: Pick<Schedule, 'run' | 'terms'>,
-  before: Pick<Schedule, 'run' | 'terms'>,
-  input: Readonly<Record<string, unknown>>,
-): Pick<Schedule, 'run' | 'terms'> {
-  const names = ['context', 'webhook', 'interrupt_before', 'interrupt_after'].filter(
-    (name) => input[name] !== undefined,
-  );
-  const ofInput = input['input'] === undefined ? [] : ['messages', 'initial_state'];
-  const isOfConfig = input['config'] !== undefined || input['assistant_id'] !== undefined;
-  const given = [...names, ...ofInput, ...(isOfConfig ? ['config'] : [])].map((name) => [name, run[name]] as const);
-  const changed: Schedule['run'] = Object.fromEntries(given);
-  return { run: { ...before.run, ...changed }, ...(isOfConfig && { terms }) };
+/** The run of a cron after a change, with what only `/v1` can say of one. */
+function changedRun(run: Run, before: Run, { webhook }: Pick<RunInput, 'webhook'>): Run {
+  const { messages: _m, initial_state: _i, config, ...rest } = before;
+  const known = Object.entries(config ?? {}).filter(([name]) => onlyByV1.includes(name));
+  return {
+    ...rest,
+    ...run,
+    config: { ...Object.fromEntries(known), ...(run['config'] as Shown) },
+    ...(webhook === undefined && 'webhook' in before && { webhook: before['webhook'] }),
+  };
 }
+
+type Run = Schedule['run'];
+
+const onlyByV1: readonly string[] = ['thread_name', 'ttl', 'remote_tools'];
 
 const deleteCron = row({
   name: 'lgDeleteCron',

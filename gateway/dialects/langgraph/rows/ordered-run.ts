@@ -15,7 +15,8 @@ import { readModes } from '../frames/modes.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { isUuid, noUuid } from '../ids/uuid.ts';
 import { toRunOrder, type Meant } from '../in/run-order.ts';
-import { toKeptRequest } from '../out/kept-request.ts';
+import { toKeptRequest, type Started } from '../out/kept-request.ts';
+import { nodeConfigOf } from '../out/node-config.ts';
 import { factsOf, toRun } from '../out/run.ts';
 import { inputOf } from '../out/shown-checkpoints.ts';
 import { refusalWith } from '../replies/refusal.ts';
@@ -72,14 +73,18 @@ export async function orderRun(request: Request, asked: Asked, services: Service
   const { initial_state: fields } = whole;
   const place = { owner: request.owner, call: request.call, agent, threadId };
   const order = fields ? { ...whole, initial_state: await withoutReadOnly(fields, place, services) } : whole;
-  const started = { body, assistantId, config: nodeConfigOf(order) };
+  const ordered = { ...asked, order, terms: { ...terms, ...(marks && { threadMarks: marks }) }, assistantId, agent };
   return {
-    ...asked,
-    order,
-    terms: { ...terms, keptRequest: toKeptRequest(started, sizes.shownRequest), ...(marks && { threadMarks: marks }) },
-    assistantId,
-    agent,
+    ...ordered,
+    terms: { ...ordered.terms, keptRequest: toKeptRequest(startedOf(ordered), sizes.shownRequest) },
   };
+}
+
+/** What a run shows of its request. */
+export function startedOf({ body, assistantId, order }: Pick<OrderedRun, 'body' | 'assistantId' | 'order'>): Started {
+  const { recursion_limit: limit } = body.config ?? {};
+  const config = { ...nodeConfigOf(order.config), ...(typeof limit === 'number' && { recursion_limit: limit }) };
+  return { body, assistantId, config };
 }
 
 /** A run that goes on before the input of another takes that again: it begins behind it, as that one did. Any other stays as it is. */
@@ -122,8 +127,8 @@ interface Shown extends Pick<Accepted, 'runId' | 'threadId'> {
 /** Accepts a run, now or later, and shows it as it was accepted, however far it has come since. */
 export async function acceptOrdered(request: Request, ordered: OrderedRun, services: Services): Promise<Shown> {
   const { owner, call, at } = request;
-  const { order, terms, body, assistantId, agent } = ordered;
-  const started = { body, assistantId, config: nodeConfigOf(order) };
+  const { order, terms, body, agent } = ordered;
+  const started = startedOf(ordered);
   const after = body.after_seconds ?? 0;
   if (after > 0) {
     const keptRequest = toKeptRequest(started, keptOfLater);
@@ -154,14 +159,6 @@ const whileBusy =
 const underWay = 'has a run under way';
 const alreadyRunning =
   'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
-
-/** The config without what the service reads of it. */
-function nodeConfigOf({ config = {} }: RunOrder): Readonly<Record<string, unknown>> {
-  const { thread_id: _t, checkpoint_id: _c, metadata: _m, multitask_strategy: _s, agent: _a, ...rest } = config;
-  const { assistant_id: _i, on_completion: _o, on_disconnect: _d, ...more } = rest;
-  const { graph_id: _g, langgraph_assistant_id: _l, ...own } = more;
-  return own;
-}
 
 /** Whether a run starts later. */
 export const startsLater = ({ after_seconds: after = 0 }: RunInput): boolean => after > 0;

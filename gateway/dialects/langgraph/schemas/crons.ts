@@ -7,7 +7,6 @@ export const CronParams = Type.Object({ schedule_id: PathId });
 
 const times = {
   timezone: Type.Optional(Type.String({ maxLength: 64 })),
-  end_time: Type.Optional(Type.String({ maxLength: 64 })),
   enabled: Type.Optional(Type.Boolean()),
   on_run_completed: Type.Optional(word(['delete', 'keep'])),
 };
@@ -15,12 +14,15 @@ const times = {
 export const CreateCron = Type.Object({
   ...cronFields,
   ...times,
+  end_time: Type.Optional(Type.String({ maxLength: 64 })),
   schedule: Type.String({ minLength: 1, maxLength: 256 }),
 });
 
 export const UpdateCron = Type.Object({
   ...cronFields,
   ...times,
+  // `null` ends a limit that was set, so it is not taken for the absence of the field.
+  end_time: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 64 })),
   assistant_id: Type.Optional(cronFields.assistant_id),
   schedule: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
 });

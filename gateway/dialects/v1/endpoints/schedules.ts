@@ -298,7 +298,9 @@ export const updateSchedule = endpoint({
       refuseDelayed(schedule);
       const run = given ? withKeptSecret(given, schedule.run) : schedule.run;
       const spec = specOf(input, schedule.spec, run, now);
-      const next = { ...schedule, spec, run, ...claimsOf(request) };
+      // What another dialect kept of its request is of the run before.
+      const { keptRequest: _, ...terms } = schedule.terms ?? {};
+      const next = { ...schedule, spec, run, ...(given && { terms }), ...claimsOf(request) };
       return hasTiming(input) || input.timezone !== undefined ? withNext(next, now) : next;
     });
     return detailsText(changed);
