@@ -1,4 +1,5 @@
 import { ownerOfKeys } from '@agent-workflow/protos/answerer';
+import { namesQuestion } from '@agent-workflow/protos/question-id';
 import type {
   AnswerQuestionReply,
   AnswerQuestionRequest,
@@ -33,7 +34,6 @@ import { closed, decideAnswer, keysOfAnswers, repeatedAnswer } from '../runs/ans
 import { decideAccept, refuseLate, takesPlace, undoesActive, type StartingPoint } from '../runs/accept.ts';
 import { isVersionConflict } from '../state/write.ts';
 import { decideClaim, inputIds } from '../runs/claim.ts';
-import { namesQuestion } from '../record/continuing.ts';
 import { withCompletionNote } from '../runs/completion-note.ts';
 import { decideCommit, fencedHead } from '../runs/commit.ts';
 import { decideEnd } from '../runs/commit.ts';

@@ -1,3 +1,4 @@
+import { namesQuestion } from '@agent-workflow/protos/question-id';
 import type { OpenCall } from '@agent-workflow/protos/threads';
 import type { Head, RunRecord } from '../ports/record.ts';
 
@@ -22,11 +23,11 @@ export function unanswered({ openCalls }: Head, answers: readonly string[]): rea
   return openCalls.filter(({ callId }) => !answered.has(callId));
 }
 
-/** Whether an answer matches the open questions: by ids, all of them open, or bare, when one question is open. */
+/**
+ * Whether an answer matches the open questions: by ids, all of them open, or bare, when one question is open. An answer to a question that is not
+ * open any more is no bare answer to another.
+ */
 export function matchesInterrupts(keys: readonly string[], { openInterrupts }: Head): boolean {
   if (keys.length > 0 && keys.every((key) => openInterrupts.includes(key))) return true;
   return openInterrupts.length === 1 && !keys.some(namesQuestion);
 }
-
-/** Whether a key is the id of a question: it begins with its run and step. An answer to one that is not open any more is no bare answer to another. */
-export const namesQuestion = (key: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\/\d+\//.test(key);

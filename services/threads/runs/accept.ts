@@ -2,6 +2,7 @@ import { conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/e
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
 import { defaultAgent } from '@agent-workflow/kit/agents';
+import { namesQuestion } from '@agent-workflow/protos/question-id';
 import { contextTooLarge, newerRun, threadExists } from '@agent-workflow/protos/refusals';
 import type { AcceptRunReply, AcceptRunRequest, MessageEntry } from '@agent-workflow/protos/threads';
 import { refuseAcceptance } from '../record/bounds.ts';
@@ -13,7 +14,7 @@ import { agentOf, newHead } from '../record/head.ts';
 import { withTitle } from '../record/title.ts';
 import { refuseDropping, refusalOfRun, refuseQuorum, settling } from '../record/addressed.ts';
 import { refusalToDrop } from '../record/kept-questions.ts';
-import { waitsForCaller, matchesInterrupts, namesQuestion } from '../record/continuing.ts';
+import { waitsForCaller, matchesInterrupts } from '../record/continuing.ts';
 import { answeredBy, claim, goneNode, waitsAtGone } from './claim.ts';
 import { endRun, withoutRun } from './commit.ts';
 import { versionConflict } from '../state/write.ts';

@@ -1,6 +1,7 @@
 import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { isOpen, type RunStatus } from '@agent-workflow/protos/lists';
-import type { Run } from '@agent-workflow/protos/threads';
+import { namesQuestion } from '@agent-workflow/protos/question-id';
+import type { Run, ThreadMatch } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText } from '../../../http/json.ts';
 import type { Services } from '../../common/services.ts';
@@ -9,6 +10,7 @@ import { assistantIdOf } from '../ids/assistant-id.ts';
 import { threadSeq } from '../protocol/event-id.ts';
 import { acceptNow, orderRun } from './ordered-run.ts';
 import { threadMatch } from './threads.ts';
+import { questionsIn } from '../out/interrupts.ts';
 import { CreateRun, type RunInput } from '../schemas/runs.ts';
 import { GetTree, Respond, type CommandInput, type RespondInput } from '../schemas/streams.ts';
 import { CommandRefusal, type CommandResult } from './command-reply.ts';
@@ -54,6 +56,7 @@ const respond: Do = async (request, { threadId, command }, services) => {
     throw new CommandRefusal('not_supported', 'goto is not supported: a run goes on where its thread stands');
   const match = await undefinedIfNotFound(threadMatch(request, threadId, services));
   if (!match) throw new CommandRefusal('no_such_interrupt', 'the thread asks nothing: it does not exist');
+  refuseUnknown(answers, match);
   const { agent = '', metadataJson } = match.thread;
   const { assistant_id: of } = metadataJson ? (JSON.parse(jsonText(metadataJson)) as JsonObject) : {};
   const body = {
@@ -66,10 +69,21 @@ const respond: Do = async (request, { threadId, command }, services) => {
   return { result: {}, ...done };
 };
 
-function answersIn({ interrupt_id: id, response, responses }: RespondInput): readonly (readonly [string, unknown])[] {
+type Answers = readonly (readonly [id: string, answer: unknown])[];
+
+function answersIn({ interrupt_id: id, response, responses }: RespondInput): Answers {
   if (responses) return responses.map((answer) => [answer.interrupt_id, answer.response ?? null]);
   if (id === undefined) throw new CommandRefusal('invalid_argument', 'params: interrupt_id is required, or responses');
   return [[id, response ?? null]];
+}
+
+/** The record reads an answer under an id that has not the form of one as a bare answer, to whatever is asked. @throws CommandRefusal */
+function refuseUnknown(answers: Answers, { interruptsJson }: Pick<ThreadMatch, 'interruptsJson'>): void {
+  const strange = answers.flatMap(([id]) => (namesQuestion(id) ? [] : [id]));
+  if (strange.length === 0) return;
+  const open = new Set(questionsIn(interruptsJson && jsonText(interruptsJson)).map(({ id }) => id));
+  const unknown = strange.find((id) => !open.has(id));
+  if (unknown !== undefined) throw new CommandRefusal('no_such_interrupt', `the thread does not ask "${unknown}"`);
 }
 
 async function start(
