@@ -7,7 +7,7 @@ import { createLateEnd, waitMs } from './late-end.ts';
 /** After so many bytes what was made of a run is given to its readers. */
 const partBytes = 256 * 1024;
 
-/** Where a reader goes on: after an event that it has whole, and after so many frames of the next. */
+/** Where a reader goes on: after an event that it has whole, and within the next, as `encode` counts. */
 export interface FramePlace {
   readonly after: number;
   readonly skipped: number;
@@ -18,11 +18,11 @@ export type ToFrames<F> = (event: RunEvent) => readonly F[] | Promise<readonly F
 
 /** How the events of a run are put into frames. */
 interface Framed<F> {
-  /** Streams of one run and one name have the same bytes. */
+  /** Streams of one run, one name and one place have the same bytes. */
   readonly name: string;
   /** Begins a run: what it returns gets each of its events, from the first. */
   readonly begin: (scope: RunScope, call: Call) => ToFrames<F>;
-  /** `skipped`: how many of them the reader has already. */
+  /** `skipped`: what the reader has of them already. */
   readonly encode: (frames: readonly F[], event: RunEvent, skipped: number) => readonly Uint8Array[];
   /** Where the reader goes on within the frames of one event. */
   readonly place?: FramePlace | undefined;
@@ -32,9 +32,13 @@ interface Framed<F> {
 
 /** The frames of a run in place of its events. */
 export const framed = <F>(how: Framed<F>): StreamExtras => ({
-  name: how.name,
+  name: `${how.name}${placeName(how.place)}`,
   add: (open, after, call) => frame(how, { source: open(0), after, call }),
 });
+
+/** A stream that begins within an event has bytes of its own. */
+const placeName = ({ after, skipped }: FramePlace = { after: 0, skipped: 0 }): string =>
+  skipped === 0 ? '' : ` ${String(after)}.${String(skipped)}`;
 
 interface Source {
   /** From the first event: what a frame holds depends on those before it. */
@@ -67,6 +71,7 @@ async function* frame<F>(
       const frames = made instanceof Promise ? await made : made;
       if (event.seq <= after || frames.length === 0) continue;
       const written = encode(frames, event, event.seq - 1 === place?.after ? place.skipped : 0);
+      if (written.length === 0) continue;
       part.push({ seq: event.seq, kind: event.kind, at: event.at, data: nothing, written });
       for (const { byteLength } of written) bytes += byteLength;
       if (bytes < partBytes) continue;

@@ -4,7 +4,11 @@ import test from 'ava';
 import { agentAt } from '../../servers/standalone.ts';
 import { graphId, serveLangGraph } from './service.ts';
 
-const service = serveLangGraph(test, {}, { typing: agentAt('typing') });
+const service = serveLangGraph(
+  test,
+  {},
+  { typing: agentAt('typing'), sends: agentAt('lang-graph-tasks').replace(/:graph$/, ':sends') },
+);
 
 const order = (content: string) => ({ input: { messages: [{ role: 'user', content }] } });
 const channels = ['values', 'updates', 'messages', 'tools', 'lifecycle', 'input', 'checkpoints', 'tasks', 'custom'];
@@ -126,18 +130,50 @@ test('a reader goes on after any event, by its id and by its number', async (t) 
   await start(id, 'hello');
   const whole = await read(id, { channels }, isEnd);
   const idsOf = (events: readonly Event[]): string[] => events.map(({ event_id: own }) => own);
-  const last = whole.at(-1)?.seq;
-  for (const [index, { event_id: own, seq }] of whole.entries()) {
-    if (seq === last) break;
-    const rest = whole.filter(({ seq: later }) => later > seq);
-    t.deepEqual(idsOf(await read(id, { channels, since: seq }, isEnd)), idsOf(rest), `since ${String(seq)}`);
-    const headers = { 'last-event-id': own };
-    const again = await read(id, { channels }, isEnd, headers);
-    const from = /^\d+-\d+$/.test(own) ? whole.filter(({ seq: later }) => later >= seq) : whole;
-    t.deepEqual(idsOf(again), idsOf(from), own);
-    t.true(idsOf(again).includes(idsOf(whole)[index + 1] ?? ''));
+  for (const [index, { event_id: own, seq }] of whole.slice(0, -1).entries()) {
+    const rest = whole.slice(index + 1);
+    t.deepEqual(await read(id, { channels, since: seq }, isEnd), rest, `since ${String(seq)}`);
+    const byNumber = await read(id, { channels }, isEnd, { 'last-event-id': String(seq) });
+    t.deepEqual(byNumber, rest, `after ${String(seq)}`);
+    const again = idsOf(await read(id, { channels }, isEnd, { 'last-event-id': own }));
+    if (/^\d+-\d+$/.test(own)) t.deepEqual(again, idsOf(whole).slice(idsOf(whole).indexOf(again[0] ?? '')), own);
+    else t.deepEqual(again, idsOf(whole), own);
+    t.true(again.includes(idsOf(whole)[index + 1] ?? ''));
   }
 });
+
+/** Reads a run as a client that is cut after each event, and goes on after the highest number that it has seen. */
+async function readCut(threadId: string, asked: readonly string[]): Promise<Event[]> {
+  const events: Event[] = [];
+  let since = 0;
+  for (;;) {
+    const [event] = await read(threadId, { channels: asked, since }, () => true);
+    if (!event) throw new Error('the stream ended');
+    events.push(event);
+    since = Math.max(since, event.seq);
+    if (isEnd(event)) return events;
+  }
+}
+
+for (const assistant of [graphId, 'sends'])
+  test(`a reader that is cut after each event gets every event once, in any channels, of ${assistant}`, async (t) => {
+    const id = newId();
+    const input = assistant === 'sends' ? { mode: 'ask' } : order('please ask').input;
+    await command(id, 'run.start', { assistant_id: assistant, input });
+    const whole = await read(id, { channels }, isEnd);
+    const seqs = whole.map(({ seq }) => seq);
+    t.deepEqual(
+      seqs,
+      [...new Set(seqs)].toSorted((one, other) => one - other),
+      'each has a number of its own',
+    );
+    for (const asked of [channels, ['lifecycle', 'values', 'checkpoints'], ['lifecycle', 'updates', 'tasks', 'input']])
+      t.deepEqual(
+        await readCut(id, asked),
+        whole.filter(({ method }) => asked.some((channel) => method === channel || method.startsWith(`${channel}.`))),
+        asked.join(),
+      );
+  });
 
 test('what comes is what is asked for, under the same ids', async (t) => {
   const id = newId();

@@ -1,4 +1,5 @@
 import { digitOf, type Channel } from './channels.ts';
+import { numberAfter, perEvent } from './parts.ts';
 
 /** How many digits of an id count the events that one event of the run gives in one channel, before the digit of the channel. */
 const countDigits = 7;
@@ -30,13 +31,22 @@ export const singleIdOf = (runId: string, what: string): string => `synth:${runI
 const mostOfLog = 2 ** 28;
 /** The numbers of the log of a run that had ended when it was made again begin here. */
 const ofEnded = 2 ** 48;
-/** A run has as many numbers of its thread: those of its first log, of one made again, and of one made again after its end. */
-const perRun = 4 * mostOfLog;
 
-/** The number of an event in its thread; the events that come of one event of a run have the same. It is a safe integer. */
-export function threadSeq(ordinal: number, seq: number): number {
-  const range = seq < mostOfLog ? 0 : seq <= ofEnded ? 1 : 2;
-  return ordinal * perRun + range * mostOfLog + (seq % mostOfLog);
+/** So many events have numbers of their own in the thread: those of the first log of a run, and those of a log that was made again. */
+const mostFirst = 2 ** 23;
+const mostAgain = 2 ** 22;
+/** A run has as many numbers of its thread: those of its first log, of one made again, and of one made again after its end. */
+const perRun = (mostFirst + 2 * mostAgain) * perEvent;
+
+/**
+ * The number in its thread of what comes of an event of a run; `within` is its number among what comes of that event. It is a safe integer of
+ * each of the first two million runs of a thread. The events of a run of which there are more than eight million have the number of the last of these.
+ */
+export function threadSeq(ordinal: number, seq: number, within = 0): number {
+  const place = seq % mostOfLog;
+  if (seq < mostOfLog) return ordinal * perRun + Math.min(place, mostFirst - 1) * perEvent + within;
+  const range = mostFirst + (seq <= ofEnded ? 0 : mostAgain);
+  return ordinal * perRun + (range + Math.min(place, mostAgain - 1)) * perEvent + within;
 }
 
 /** Where a reader goes on. */
@@ -44,18 +54,27 @@ export interface Cursor {
   readonly ordinal: number;
   /** The number of the last event of that run that it has whole. */
   readonly after: number;
-  /** Frames that it has of the next one. */
+  /** What it has of the next one: frames, and in the streaming protocol the numbers of what comes of it. */
   readonly skipped?: number;
 }
 
 /** The place after a number of the thread. In a log that was made again by a later worker the place is not known: the run comes whole. */
 export function cursorAfter(number: number): Cursor {
   const ordinal = Math.floor(number / perRun);
-  const rest = number % perRun;
-  const range = Math.floor(rest / mostOfLog);
-  const after = range === 0 ? rest : range === 1 ? 0 : ofEnded + (rest % mostOfLog);
-  return { ordinal, after };
+  const place = Math.floor((number % perRun) / perEvent);
+  const after = placeBefore(place);
+  // Of what no event has a number of its own, all comes again.
+  if (after === undefined || place === 0) return { ordinal, after: after ?? 0 };
+  return { ordinal, after, skipped: isLast(place) ? 0 : numberAfter(number % perEvent) };
 }
+
+/** The number of the event before the one at this place of its run; `undefined` for one of a log that was made again by a later worker. */
+function placeBefore(place: number): number | undefined {
+  if (place < mostFirst) return Math.max(0, place - 1);
+  return place < mostFirst + mostAgain ? undefined : ofEnded + (place - mostFirst - mostAgain) - 1;
+}
+
+const isLast = (place: number): boolean => place === mostFirst - 1 || place === mostFirst + 2 * mostAgain - 1;
 
 const numbered = /^\d{1,16}$/;
 const named = /^(\d{1,8})-(\d{1,16})\d{8}$/;

@@ -1,4 +1,5 @@
 import type { Channel } from './channels.ts';
+import { perEvent } from './parts.ts';
 
 /** An event of the streaming protocol, as its clients read it. */
 export interface ProtocolFrame {
@@ -7,11 +8,15 @@ export interface ProtocolFrame {
   readonly name?: string | undefined;
   readonly method: string;
   readonly id: string;
-  /** In its thread. */
+  /** Its number in its thread. */
   readonly seq: number;
   /** The event as JSON on one line. */
   readonly json: string;
 }
+
+/** What a reader does not have who goes on within the frames of one event, before the number `skipped` of that. */
+export const withoutFirst = (frames: readonly ProtocolFrame[], skipped: number): readonly ProtocolFrame[] =>
+  skipped === 0 ? frames : frames.filter(({ seq }) => seq % perEvent >= skipped);
 
 /** Events as server-sent ones. */
 export const encodeProtocol = (frames: readonly ProtocolFrame[]): readonly Uint8Array[] =>

@@ -10,8 +10,10 @@ import { assistantIdOf } from '../ids/assistant-id.ts';
 import { givenOutOf, type Output } from '../out/output.ts';
 import { taskIdOf } from '../ids/task-id.ts';
 import { hasCustom, wantsCustom, type Channel, type Subscription } from './channels.ts';
-import { eventIdOf, singleIdOf, threadSeq } from './event-id.ts';
+import { singleIdOf } from './event-id.ts';
 import { createMessageEvents } from './message-events.ts';
+import { createNumbering } from './numbering.ts';
+import type { Part } from './parts.ts';
 import type { ProtocolFrame } from './protocol-frame.ts';
 import { createToolEvents } from './tool-events.ts';
 
@@ -49,29 +51,36 @@ export function createRunEvents(options: RunEventsOptions): ToFrames<ProtocolFra
     metadata: JSON.stringify({ graph_id: graphId, thread_id: threadId, run_id: runId }),
   });
 
-  const frame = (channel: Channel, event: RunEvent, data: string, id?: string): ProtocolFrame =>
-    number.frame({ channel, method: channel, at: event.at, node: event.node, data, id });
+  const frame = (part: Part, event: RunEvent, data: string, id?: string): ProtocolFrame =>
+    number.frame({ part, at: event.at, node: event.node, data, id });
   /** What is of the run as a whole, and comes but a single time. */
-  const lifecycle = (event: RunEvent, status: string, more: object = {}): ProtocolFrame[] => {
+  const lifecycle = (part: 'begun' | 'ended', event: RunEvent, status: string, more: object = {}): ProtocolFrame[] => {
     if (!wants('lifecycle')) return [];
     const data = JSON.stringify({ event: status, graph_name: graphId, ...more });
-    return [frame('lifecycle', ofRun(event), data, singleIdOf(runId, `lc||${status}`))];
+    return [frame(part, ofRun(event), data, singleIdOf(runId, `lc||${status}`))];
   };
-  const input = (event: RunEvent, method: string, data: object, id: string): ProtocolFrame =>
-    number.frame({ channel: 'input', method, at: event.at, node: undefined, data: JSON.stringify(data), id });
+  const input = (part: 'answered' | 'requested', event: RunEvent, data: object, id: string): ProtocolFrame =>
+    number.frame({
+      ...{ part, method: `input.${part}`, at: event.at, node: undefined, data: JSON.stringify(data) },
+      id: singleIdOf(runId, id),
+    });
   let hasState = false;
   let output: Output;
   const checkpoint = (event: RunEvent, place: StepPlace | undefined): ProtocolFrame[] =>
     place && wants('checkpoints') ? [frame('checkpoints', ofRun(event), envelope(place))] : [];
-  const state = (event: RunEvent, place: StepPlace | undefined, values: GrowingValues | undefined): ProtocolFrame[] => {
+  const shown = (part: 'values' | 'left', event: RunEvent, values: GrowingValues | undefined): ProtocolFrame[] => {
     hasState ||= values !== undefined;
-    return [
-      ...checkpoint(event, place),
-      ...(values && wants('values') ? [frame('values', ofRun(event), values.text(output))] : []),
-    ];
+    return values && wants('values') ? [frame(part, ofRun(event), values.text(output))] : [];
   };
-  const ofTasks = (event: RunEvent, frames: readonly { readonly data: string }[]): ProtocolFrame[] =>
-    frames.map(({ data }) => frame('tasks', ofRun(event), data));
+  const state = (event: RunEvent, place: StepPlace | undefined, values: GrowingValues | undefined): ProtocolFrame[] => [
+    ...checkpoint(event, place),
+    ...shown('values', event, values),
+  ];
+  const ofTasks = (
+    part: 'returned' | 'tasks',
+    event: RunEvent,
+    frames: readonly { readonly data: string }[],
+  ): ProtocolFrame[] => frames.map(({ data }) => frame(part, ofRun(event), data));
 
   const story = createRunStory<ProtocolFrame>(
     {
@@ -82,17 +91,16 @@ export function createRunEvents(options: RunEventsOptions): ToFrames<ProtocolFra
         output = await record.output();
         const answered = wants('input') ? await record.answered() : [];
         // Of several questions one may be answered and the others not: which, the record does not say.
-        const shown = answered.length === 1 ? [{ interrupt_ids: answered }] : [];
         return [
-          ...lifecycle(event, 'running'),
-          ...shown.map((data) => input(event, 'input.answered', data, singleIdOf(runId, 'answered||'))),
+          ...lifecycle('begun', event, 'running'),
+          ...(answered.length === 1 ? [input('answered', event, { interrupt_ids: answered }, 'answered||')] : []),
         ];
       },
       begun: (event, beginning) => [
         ...checkpoint(event, beginning?.input?.place),
         ...state(event, beginning?.place, beginning?.values),
       ],
-      started: (event, task, values) => ofTasks(event, tasks.started(event, task, values)),
+      started: (event, task, values) => ofTasks('tasks', event, tasks.started(event, task, values)),
       reported: (event, json) => (reports ? reported(event, json, asked, frame) : []),
       ended: (event, change, place, values) => [
         ...(wants('updates')
@@ -104,7 +112,7 @@ export function createRunEvents(options: RunEventsOptions): ToFrames<ProtocolFra
               ),
             )
           : []),
-        ...(wants('tasks') ? ofTasks(event, tasks.ended(change, undefined, undefined)) : []),
+        ...(wants('tasks') ? ofTasks('returned', event, tasks.ended(change, undefined, undefined)) : []),
         ...state(event, place, values),
       ],
       inner: () => [],
@@ -114,23 +122,25 @@ export function createRunEvents(options: RunEventsOptions): ToFrames<ProtocolFra
       ],
       finished: (event, { asked: questions = [], status, step }, values) => [
         ...(wants('tasks') && questions.length > 0
-          ? ofTasks(event, tasks.asked(questions, { ...step, at: event.at }, undefined))
+          ? ofTasks('tasks', event, tasks.asked(questions, { ...step, at: event.at }, undefined))
           : []),
         // Where its beginning is not kept, the end alone says what the state is.
-        ...(hasState ? [] : state(event, undefined, values)),
+        ...(hasState ? [] : shown('left', event, values)),
         ...(wants('input')
           ? questions.map(({ id, value }) =>
-              input(event, 'input.requested', { interrupt_id: id, payload: value }, singleIdOf(runId, `input||${id}`)),
+              input('requested', event, { interrupt_id: id, payload: value }, `input||${id}`),
             )
           : []),
-        ...lifecycle(event, endings[status]),
+        ...lifecycle('ended', event, endings[status]),
       ],
       failed: (event, step) => {
         const error = failureIn(event);
         const { node, at } = event;
         return [
-          ...(wants('tasks') && node !== undefined ? ofTasks(event, tasks.failed(node, { step, at }, error)) : []),
-          ...lifecycle(event, 'failed', { error: error.message }),
+          ...(wants('tasks') && node !== undefined
+            ? ofTasks('tasks', event, tasks.failed(node, { step, at }, error))
+            : []),
+          ...lifecycle('ended', event, 'failed', { error: error.message }),
         ];
       },
     },
@@ -157,7 +167,7 @@ function reported(
   event: RunEvent,
   json: string,
   asked: ReadonlySet<string>,
-  frame: (channel: Channel, event: RunEvent, data: string) => ProtocolFrame,
+  frame: (part: Part, event: RunEvent, data: string) => ProtocolFrame,
 ): ProtocolFrame[] {
   const value: unknown = JSON.parse(json);
   const name = nameIn(value);
@@ -168,38 +178,4 @@ function reported(
 function nameIn(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !('name' in value) || !('payload' in value)) return undefined;
   return typeof value.name === 'string' ? value.name : undefined;
-}
-
-interface Numbered {
-  readonly channel: Channel;
-  readonly method: string;
-  readonly at: number;
-  readonly node: string | undefined;
-  /** JSON. */
-  readonly data: string;
-  /** Absent: its number. */
-  readonly id: string | undefined;
-}
-
-/** Numbers what comes of the events of a run. */
-function createNumbering(ordinal: number) {
-  let seq = 0;
-  let counts = new Map<Channel, number>();
-  return {
-    /** What follows comes of this event of the run. */
-    enter: (next: number): void => {
-      seq = next;
-      counts = new Map();
-    },
-    frame: ({ channel, method, at, node, data, id: own }: Numbered): ProtocolFrame => {
-      const index = counts.get(channel) ?? 0;
-      counts.set(channel, index + 1);
-      const id = own ?? eventIdOf({ ordinal, seq, channel, index });
-      const inThread = threadSeq(ordinal, seq);
-      const about = `"event_id":${JSON.stringify(id)},"seq":${String(inThread)},"method":"${method}"`;
-      const of = node === undefined ? '' : `,"node":${JSON.stringify(node)}`;
-      const params = `{"namespace":[],"timestamp":${String(at)}${of},"data":${data}}`;
-      return { channel, method, id, seq: inThread, json: `{"type":"event",${about},"params":${params}}` };
-    },
-  };
 }

@@ -26,7 +26,7 @@ export const inModes = (
   services: Services,
 ): StreamExtras =>
   framed({
-    name: `${ids.name} ${[...modes].toSorted().join(' ')}${placeName(place)}`,
+    name: `${ids.name} ${[...modes].toSorted().join(' ')}`,
     place,
     begin: (scope, call) => {
       const record = runRecord({ owner, agent, call, runId: scope.runId, threadId: scope.threadId }, services);
@@ -36,7 +36,3 @@ export const inModes = (
     },
     encode: (frames, event, skipped) => encodeFrames(frames, ids.idOf(event), skipped),
   });
-
-/** A stream that begins within an event has bytes of its own. */
-const placeName = ({ after, skipped }: FramePlace = { after: 0, skipped: 0 }): string =>
-  skipped === 0 ? '' : ` ${String(after)}.${String(skipped)}`;

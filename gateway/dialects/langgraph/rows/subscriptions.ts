@@ -8,7 +8,7 @@ import { CommandRefusal } from './command-reply.ts';
 /** What one event of a run is to a subscription. */
 interface PublishedEvent {
   readonly frames: readonly ProtocolFrame[];
-  /** Its number in the thread. */
+  /** A number in the thread that none of its frames passes, and that those of later events do. */
   readonly seq: number;
   /** Whether the run has just ended with it: then the last frame is its end. */
   readonly isEnd: boolean;

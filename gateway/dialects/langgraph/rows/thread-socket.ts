@@ -9,6 +9,7 @@ import type { Services } from '../../common/services.ts';
 import { runsOfThread } from '../live/thread-runs.ts';
 import { readSubscription, type Subscription } from '../protocol/channels.ts';
 import { threadSeq } from '../protocol/event-id.ts';
+import { perEvent } from '../protocol/parts.ts';
 import type { ProtocolFrame } from '../protocol/protocol-frame.ts';
 import { createRunEvents } from '../protocol/run-events.ts';
 import { Command, Subscribe, Unsubscribe, type CommandInput, type SubscribeInput } from '../schemas/streams.ts';
@@ -136,7 +137,7 @@ async function publish(
     for await (const { events, scope } of services.execution.follow({ owner, runId, after: 0 }, call))
       for (const event of events) {
         if (subscription.channels.has('lifecycle')) await waitMs(lateEnd(event), signal);
-        const seq = threadSeq(ordinal, event.seq);
+        const seq = threadSeq(ordinal, event.seq, perEvent - 1);
         await send({ frames: await toFrames(event, scope), seq, isEnd: isFreshEnd(event, openedAt) });
       }
   }

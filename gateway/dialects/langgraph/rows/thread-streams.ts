@@ -5,13 +5,13 @@ import type { Services } from '../../common/services.ts';
 import { framePlace, type Frame } from '../frames/frame.ts';
 import { readModes, type Modes } from '../frames/modes.ts';
 import { runsOfThread, type Start } from '../live/thread-runs.ts';
-import { encodeProtocol } from '../protocol/protocol-frame.ts';
+import { encodeProtocol, withoutFirst } from '../protocol/protocol-frame.ts';
 import { readSubscription, type Subscription } from '../protocol/channels.ts';
 import { cursorAfter, cursorOf, type Cursor } from '../protocol/event-id.ts';
 import { createRunEvents } from '../protocol/run-events.ts';
 import * as schemas from '../schemas/streams.ts';
 import { ThreadParams } from '../schemas/threads.ts';
-import { framed } from '../../common/framed.ts';
+import { framed, type FramePlace } from '../../common/framed.ts';
 import { inModes } from './mode-frames.ts';
 import { refuseOtherAgent } from './other-agent.ts';
 import { row } from './row.ts';
@@ -43,6 +43,10 @@ function placeIn(id: string): Cursor {
     throw invalidAt(['header', 'Last-Event-ID'], 'must be the id of an event of the stream of a thread');
   return { ordinal: Number(ordinal), ...framePlace(Number(seq), skipped) };
 }
+
+/** Where a reader goes on in the run of this ordinal. */
+const placeOf = (cursor: Cursor | undefined, ordinal: number): FramePlace | undefined =>
+  cursor?.ordinal === ordinal ? { skipped: 0, ...cursor } : undefined;
 
 /** The last frame of a run: on its own, the end of a stream says that no more. */
 const doneFrame = (runId: string, { kind }: RunEvent): Frame[] =>
@@ -77,7 +81,7 @@ const joinThread = row({
           {
             ...{ owner, agent, assistantId: await assistantIdOfRun(request, run, services), modes },
             ids: { name: `thread ${String(ordinal)}`, idOf: ({ seq }) => `${String(ordinal)}-${String(seq)}` },
-            place: cursor?.ordinal === ordinal ? { skipped: 0, ...cursor } : undefined,
+            place: placeOf(cursor, ordinal),
             more: (event) => doneFrame(runId, event),
           },
           services,
@@ -124,9 +128,15 @@ function followThread(
   }
 }
 
+interface InProtocol {
+  readonly owner: string;
+  readonly subscription: Subscription;
+  readonly cursor: Cursor | undefined;
+}
+
 /** The events of a run of a thread in the streaming protocol. */
 const inProtocol = (
-  { owner, subscription }: { readonly owner: string; readonly subscription: Subscription },
+  { owner, subscription, cursor }: InProtocol,
   { ordinal, agent }: OrdinalRun,
   services: Services,
 ): ReturnType<typeof framed> =>
@@ -136,7 +146,8 @@ const inProtocol = (
       const record = runRecord({ owner, agent, call, runId: scope.runId, threadId: scope.threadId }, services);
       return createRunEvents({ subscription, scope, ordinal, graphId: agent, record });
     },
-    encode: encodeProtocol,
+    place: placeOf(cursor, ordinal),
+    encode: (frames, _event, skipped) => encodeProtocol(withoutFirst(frames, skipped)),
     endsLate: subscription.channels.has('lifecycle'),
   });
 
@@ -155,12 +166,13 @@ const streamEvents = row({
     const { owner, params, input, lastEventId } = request;
     const { since } = input;
     const subscription = readSubscription(input, ['body']);
-    const cursor = lastEventId === undefined ? since && cursorAfter(since) : cursorOf(lastEventId);
-    const followed = { threadId: params.thread_id, cursor: cursor === 0 ? undefined : cursor, start: 'kept' } as const;
+    const given = lastEventId === undefined ? since && cursorAfter(since) : cursorOf(lastEventId);
+    const cursor = given === 0 ? undefined : given;
+    const followed = { threadId: params.thread_id, cursor, start: 'kept' } as const;
     return Promise.resolve(
       followThread(request, services, {
         ...followed,
-        extrasOf: (run) => inProtocol({ owner, subscription }, run, services),
+        extrasOf: (run) => inProtocol({ owner, subscription, cursor }, run, services),
       }),
     );
   },
