@@ -23,12 +23,15 @@ export function differences(recorded: unknown, ours: unknown, path = '$'): reado
   );
 }
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** A UUID, or the id of a question. */
+const anyId = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}';
+const isId = new RegExp(`^(?:${anyId})$`);
+const everyId = new RegExp(anyId, 'g');
 
 /** Notes which id of ours stands where a recorded reply has one of its own. */
 export function noteIds(recorded: unknown, ours: unknown, ids: Map<string, string>): void {
   if (typeof recorded === 'string' && typeof ours === 'string') {
-    if (uuid.test(recorded) && !ids.has(recorded)) ids.set(recorded, ours);
+    if (isId.test(recorded) && !ids.has(recorded)) ids.set(recorded, ours);
     return;
   }
   if (Array.isArray(recorded) && Array.isArray(ours)) {
@@ -43,4 +46,4 @@ export function noteIds(recorded: unknown, ours: unknown, ids: Map<string, strin
 
 /** A request in which the ids that are known are ours. */
 export const withOurIds = (text: string, ids: ReadonlyMap<string, string>): string =>
-  text.replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => ids.get(id) ?? id);
+  text.replaceAll(everyId, (id) => ids.get(id) ?? id);

@@ -1,8 +1,13 @@
 import test from 'ava';
 import { agentAt } from '../../servers/standalone.ts';
-import { serveLangGraph } from './service.ts';
+import { openGate } from '../../servers/gate.ts';
+import { graphId, serveLangGraph } from './service.ts';
 
-const service = serveLangGraph(test, {}, { sends: agentAt('lang-graph-tasks').replace(/:graph$/, ':sends') });
+const service = serveLangGraph(
+  test,
+  {},
+  { sends: agentAt('lang-graph-tasks').replace(/:graph$/, ':sends'), asking: agentAt('asking') },
+);
 
 interface Task {
   readonly id: string;
@@ -109,4 +114,60 @@ test('a stream that is read again has the same updates', async (t) => {
   for await (const { event, data } of client.runs.joinStream(id, run?.run_id ?? '', { streamMode: 'updates' }))
     again.push({ event, data });
   t.deepEqual(of(again, 'updates'), of(frames, 'updates'));
+});
+
+for (const [graph, input] of [
+  ['sends', { mode: 'ask' }],
+  [graphId, { messages: [{ role: 'user', content: 'please ask' }] }],
+] as const)
+  test(`a task has one id in the stream, in states, in the history and among the open questions of its thread, of ${graph}`, async (t) => {
+    const { threads, runs } = service.client();
+    const { thread_id: id } = await threads.create();
+    const frames: Frame[] = [];
+    for await (const frame of runs.stream(id, graph, { input, streamMode: ['tasks', 'checkpoints'] }))
+      frames.push(frame);
+    const idsOf = (tasks: readonly Task[]): string[] => tasks.map(({ id: task }) => task);
+    const began = idsOf(started(frames));
+    const [, ...checkpoints] = of(frames, 'checkpoints') as { readonly tasks: readonly Task[] }[];
+    t.deepEqual(
+      checkpoints.flatMap(({ tasks }) => idsOf(tasks)),
+      began,
+    );
+    const [newest, ...history] = (await threads.getHistory(id)) as unknown as { readonly tasks: readonly Task[] }[];
+    t.deepEqual(
+      history
+        .toReversed()
+        .flatMap(({ tasks }) => idsOf(tasks))
+        .slice(1),
+      began,
+    );
+    const waiting = (tasks: readonly Task[] = []): string[] =>
+      idsOf(tasks.filter(({ interrupts = [] }) => interrupts.length > 0));
+    const asked = waiting(ended(frames));
+    t.is(asked.length, 1);
+    t.deepEqual(waiting(newest?.tasks), asked);
+    t.deepEqual(waiting((await threads.getState(id)).tasks as unknown as Task[]), asked);
+    t.deepEqual(Object.keys((await threads.get(id)).interrupts), asked);
+    for (const select of [undefined, ['thread_id', 'interrupts'] as const]) {
+      const [found] = await threads.search({ ids: [id], ...(select && { select: [...select] }) });
+      t.deepEqual(Object.keys(found?.interrupts ?? {}), asked);
+    }
+    await runs.wait(id, graph, { command: { resume: 'this' } });
+    const before = (await threads.getHistory(id)) as unknown as { readonly tasks: readonly Task[] }[];
+    t.deepEqual(waiting(before[1]?.tasks), asked, 'and where it has been answered');
+  });
+
+test('a task that has asked keeps its id in the state while its answer is worked on', async (t) => {
+  await using gate = await openGate();
+  const { threads, runs } = service.client();
+  const { thread_id: id } = await threads.create();
+  await runs.wait(id, 'asking', { input: { messages: [{ role: 'user', content: 'hello' }] } });
+  const idsNow = async (): Promise<string[]> => (await threads.getState(id)).tasks.map(({ id: task }) => task);
+  const asked = await idsNow();
+  const config = { configurable: { gate: gate.url } };
+  const { run_id: run } = await runs.create(id, 'asking', { command: { resume: 'Ada' }, config });
+  await gate.visited(1);
+  t.deepEqual(await idsNow(), asked);
+  gate.open();
+  await runs.join(id, run);
 });

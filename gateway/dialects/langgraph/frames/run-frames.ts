@@ -21,7 +21,7 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
   const { runId, threadId } = scope;
   const about = { created_by: 'system', graph_id: graphId, assistant_id: assistantId, run_attempt: 1 };
   const metadata = { ...about, thread_id: threadId, run_id: runId };
-  const taskId = (step: number, node: string, index?: number): string => taskIdOf(runId, String(step), node, index);
+  const taskId = (step: number, node: string, index?: number): string => taskIdOf({ of: runId, at: step }, node, index);
   const ofNode = createMetadata(metadata, taskId);
   const inner = createInnerFrames({ modes, taskId, metadata });
   const metadataOf = (event: RunEvent): string => {

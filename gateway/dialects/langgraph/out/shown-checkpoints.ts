@@ -1,5 +1,6 @@
 import type { ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import { jsonText } from '../../../http/json.ts';
+import type { TaskPlace } from '../ids/task-id.ts';
 
 /**
  * A checkpoint as LangGraph's clients see it. Where the record has one of a run's input and one of each step, they have one before the input, one
@@ -10,6 +11,8 @@ export interface ShownCheckpoint extends ThreadCheckpoint {
   readonly before: string | undefined;
   /** Whether the first nodes of its run come next, which the record does not name yet. */
   readonly isBegun?: boolean;
+  /** The step of a run in which the nodes run that come next; absent of what no run has made. */
+  readonly comes?: TaskPlace;
 }
 
 /** In the name of what stood before a checkpoint: the record reads it. */
@@ -54,7 +57,7 @@ export function shownCheckpoints(checkpoints: readonly ThreadCheckpoint[]): read
     }
     if (last && source === 'step' && nodes.length === 0) {
       names.set(last.checkpointId, id);
-      const merged = { ...last, checkpointId: id, createdAt: checkpoint.createdAt };
+      const merged = { ...last, checkpointId: id, createdAt: checkpoint.createdAt, ...comesIn(checkpoint) };
       shown[shown.length - 1] = next.length > 0 ? withNext(merged, next) : merged;
       continue;
     }
@@ -63,7 +66,8 @@ export function shownCheckpoints(checkpoints: readonly ThreadCheckpoint[]): read
     if (isOfRestore) shown.pop();
     const before = isOfRestore ? last.before : (nameOf(names, origin(checkpoint)) ?? last?.checkpointId);
     if (beginsAt(checkpoint)) shown.push(...ofInput(checkpoint, before));
-    else shown.push({ ...checkpoint, before, ...(source === 'step' && { step: (checkpoint.step ?? -1) + 1 }) });
+    else if (source !== 'step') shown.push({ ...checkpoint, before });
+    else shown.push({ ...checkpoint, before, step: (checkpoint.step ?? -1) + 1, ...comesIn(checkpoint) });
   }
   return shown.toReversed();
 }
@@ -73,13 +77,19 @@ const withNext = ({ isBegun: _, ...checkpoint }: ShownCheckpoint, next: readonly
   next,
 });
 
+/** The step of a run that stands behind a checkpoint of it. What was written without a node has not ended the step that was under way. */
+export const comesIn = (
+  { runId, source, nodes, step = -1 }: ThreadCheckpoint,
+  at = source === 'step' && nodes.length === 0 ? step : step + 1,
+): Pick<ShownCheckpoint, 'comes'> => (runId === undefined ? {} : { comes: { of: runId, at } });
+
 /** What stood before the input of a run, and what stands behind it. */
 function ofInput(checkpoint: ThreadCheckpoint, before: string | undefined): readonly ShownCheckpoint[] {
   const { checkpointId: id } = checkpoint;
   const input = `${id}${beforeMark}`;
   return [
-    { ...checkpoint, checkpointId: input, step: -1, next: [startNode], before },
-    { ...checkpoint, source: 'step', step: 0, before: input, isBegun: true },
+    { ...checkpoint, checkpointId: input, step: -1, next: [startNode], before, ...comesIn(checkpoint, -1) },
+    { ...checkpoint, source: 'step', step: 0, before: input, isBegun: true, ...comesIn(checkpoint) },
   ];
 }
 

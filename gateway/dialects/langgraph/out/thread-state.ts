@@ -2,12 +2,13 @@ import type { CheckpointSource } from '@agent-workflow/protos/lists';
 import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import type { RunError, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText } from '../../../http/json.ts';
-import { taskIdOf } from '../ids/task-id.ts';
+import { taskIdOf, type TaskPlace } from '../ids/task-id.ts';
 import { hasQuestion, isBranch, tasksOfNodes, writesText, type PlacedTask } from './step-tasks.ts';
 import { toConfig } from './assistant.ts';
 import { errorText, toError } from './error.ts';
-import { questionsIn, toInterrupt } from './interrupts.ts';
+import { questionsIn, toInterrupt, type Interrupt } from './interrupts.ts';
 import type { Started } from './kept-request.ts';
+import type { ShownCheckpoint } from './shown-checkpoints.ts';
 import { shownTime } from './shown-time.ts';
 import { metadataOf } from './thread.ts';
 
@@ -28,11 +29,13 @@ export const sourceOf = (source: CheckpointSource): string => sources[source];
 /** A checkpoint of a thread, and what stands before it. */
 export interface Placed {
   readonly thread: Thread;
-  readonly checkpoint: ThreadCheckpoint;
+  readonly checkpoint: ThreadCheckpoint & Pick<ShownCheckpoint, 'comes'>;
   /** The checkpoint that it was made of; absent of the first that is kept. */
   readonly before: string | undefined;
   /** The questions that were open then. */
   readonly interruptsJson?: string | undefined;
+  /** Whether its run has ended there with questions: then the tasks that come next are those that asked. */
+  readonly hasAsked?: boolean;
   /** What the request of its run held. */
   readonly started?: Started | undefined;
   /** Why the step behind it failed. */
@@ -72,33 +75,54 @@ const checkpointOf = (threadId: string, id: string): JsonObject => ({
   checkpoint_ns: '',
 });
 
-/** The state of a thread at a checkpoint, member by member as JSON texts. `known`: the tasks that come next. */
-export function stateTexts(placed: Placed, values: string, known?: StepTasks): Readonly<Record<string, string>> {
-  const { thread, checkpoint, before, interruptsJson, failure } = placed;
-  const { threadId } = thread;
-  const { checkpointId, next, createdAt } = checkpoint;
+/** Where the tasks stand that come next. */
+function placeOfTasks({ thread, checkpoint, interruptsJson, hasAsked }: Placed): TaskPlace {
+  const { checkpointId, comes, nodes } = checkpoint;
+  if (!comes) return { of: thread.threadId, at: checkpointId };
+  const asked = questionsIn(interruptsJson);
+  const isAsking = asked.length > 0 ? asked.some(({ node }) => nodes.includes(node)) : hasAsked === true;
+  return isAsking ? { of: comes.of, at: Number(comes.at) - 1 } : comes;
+}
+
+interface ShownTask {
+  readonly id: string;
+  readonly name: string;
+  readonly interrupts: readonly Interrupt[];
+  readonly [name: string]: unknown;
+}
+
+/** The tasks of a state. `known`: those that come next. */
+export function tasksOfState(placed: Placed, known: StepTasks | undefined): readonly ShownTask[] {
+  const { checkpoint, interruptsJson, failure } = placed;
+  const place = placeOfTasks(placed);
   const questions = questionsIn(interruptsJson);
-  const all = tasksOfNodes(next, known);
-  const tasks = all.map((task) => {
+  return tasksOfNodes(checkpoint.next, known).map((task) => {
     const { node, index, result } = task;
     const own = questions.filter((question) => !result && hasQuestion(task, question));
     return {
-      ...{ id: taskIdOf(threadId, checkpointId, node, index), name: node, path: pathOf(task) },
+      ...{ id: taskIdOf(place, node, index), name: node, path: pathOf(task) },
       error: failure?.node === node ? errorText(toError(failure)) : null,
       interrupts: own.map(toInterrupt),
       ...{ checkpoint: null, state: null },
       result: result ? (JSON.parse(writesText(result, unchanged)) as unknown) : null,
     };
   });
+}
+
+/** The state of a thread at a checkpoint, member by member as JSON texts. `known`: the tasks that come next. */
+export function stateTexts(placed: Placed, values: string, known?: StepTasks): Readonly<Record<string, string>> {
+  const { thread, checkpoint, before, interruptsJson } = placed;
+  const { threadId } = thread;
+  const { checkpointId, next, createdAt } = checkpoint;
   return {
     values,
-    next: JSON.stringify(all.flatMap(({ node, result }) => (result ? [] : [node]))),
-    tasks: JSON.stringify(tasks),
+    next: JSON.stringify(tasksOfNodes(next, known).flatMap(({ node, result }) => (result ? [] : [node]))),
+    tasks: JSON.stringify(tasksOfState(placed, known)),
     metadata: JSON.stringify(metadataOfState(placed)),
     created_at: JSON.stringify(shownTime(createdAt)),
     checkpoint: JSON.stringify(checkpointOf(threadId, checkpointId)),
     parent_checkpoint: JSON.stringify(before === undefined ? null : checkpointOf(threadId, before)),
-    interrupts: JSON.stringify(questions.map(toInterrupt)),
+    interrupts: JSON.stringify(questionsIn(interruptsJson).map(toInterrupt)),
     checkpoint_id: JSON.stringify(checkpointId),
     parent_checkpoint_id: JSON.stringify(before ?? null),
   };

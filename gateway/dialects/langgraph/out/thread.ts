@@ -2,8 +2,7 @@ import type { ThreadStatus } from '@agent-workflow/protos/lists';
 import type { Thread } from '@agent-workflow/protos/threads';
 import { jsonText } from '../../../http/json.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
-import { taskIdOf } from '../ids/task-id.ts';
-import { questionsIn, toInterrupt, type Interrupt } from './interrupts.ts';
+import type { Interrupt } from './interrupts.ts';
 import { shownTime } from './shown-time.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -24,8 +23,11 @@ export const metadataOf = ({ metadataJson, agent }: Pick<Thread, 'metadataJson' 
   ...(metadataJson && (JSON.parse(jsonText(metadataJson)) as JsonObject)),
 });
 
+/** Open questions by the ids of their tasks. */
+export type AskedByTask = Readonly<Record<string, readonly Interrupt[]>>;
+
 /** A thread without its values. */
-export const toThread = (thread: Thread, interruptsJson: string | undefined): JsonObject => ({
+export const toThread = (thread: Thread, interrupts: AskedByTask): JsonObject => ({
   thread_id: thread.threadId,
   created_at: shownTime(thread.createdAt),
   updated_at: shownTime(thread.updatedAt),
@@ -33,19 +35,8 @@ export const toThread = (thread: Thread, interruptsJson: string | undefined): Js
   metadata: metadataOf(thread),
   status: statusOfThread[thread.status ?? 'idle'],
   config: { configurable: {} },
-  interrupts: byTask(thread, interruptsJson),
+  interrupts,
 });
-
-/** The open questions by the task of their node. */
-function byTask(
-  { threadId, version }: Thread,
-  json: string | undefined,
-): Readonly<Record<string, readonly Interrupt[]>> {
-  const tasks: Record<string, Interrupt[]> = {};
-  for (const question of questionsIn(json))
-    (tasks[taskIdOf(threadId, String(version), question.node)] ??= []).push(toInterrupt(question));
-  return tasks;
-}
 
 /** When a thread goes that is not used any more. */
 export const toTtl = ({ ttlSeconds, updatedAt }: Thread): JsonObject | null =>

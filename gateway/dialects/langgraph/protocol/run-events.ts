@@ -47,7 +47,7 @@ export function createRunEvents(options: RunEventsOptions): ToFrames<ProtocolFra
   const tasks = createStepFrames({
     modes: new Set(wants('tasks') ? ['tasks'] : []),
     ids: { run_id: runId, thread_id: threadId, graph_id: graphId, assistant_id: assistantIdOf(graphId) },
-    taskId: (step, node, index) => taskIdOf(runId, String(step), node, index),
+    taskId: (step, node, index) => taskIdOf({ of: runId, at: step }, node, index),
     metadata: JSON.stringify({ graph_id: graphId, thread_id: threadId, run_id: runId }),
   });
 

@@ -4,7 +4,6 @@ import { createQuota } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { ThreadFilter, ThreadMatch } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { jsonText } from '../../../http/json.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import type { Services } from '../../common/services.ts';
 import { neededValues } from '../in/needed-values.ts';
@@ -14,8 +13,9 @@ import { pageHeaders } from '../out/page-headers.ts';
 import { selected } from '../out/selected.ts';
 import { toThread } from '../out/thread.ts';
 import * as schemas from '../schemas/threads.ts';
+import { askedByTask } from './asked-by-task.ts';
 import { row } from './row.ts';
-import { fieldsOf, readValues } from './thread-values.ts';
+import { fieldsOf, readHeld } from './thread-values.ts';
 
 const read = { resource: 'checkpointer', action: 'read' } as const;
 
@@ -94,11 +94,14 @@ async function textsOf(
 }
 
 async function textOf(request: Requested<Showing>, match: ThreadMatch, services: Calls): Promise<string> {
-  const { thread, interruptsJson } = match;
+  const { thread } = match;
   const { select, extract } = request.input;
-  const shown = toThread(thread, interruptsJson && jsonText(interruptsJson));
+  let reading: ReturnType<typeof readHeld> | undefined;
+  // It is read once, and not where nothing of it is shown.
+  const held = () => (reading ??= readHeld(request, thread.threadId, services));
+  const asked = await undefinedIfNotFound(askedByTask(request, match, async () => (await held()).tasks, services));
   const paths = Object.entries(extract ?? {});
-  const whole = { ...shown, values: await valuesOf(request, match, services) };
+  const whole = { ...toThread(thread, asked ?? {}), values: await valuesOf(request, match, held, services) };
   return JSON.stringify({
     ...selected(whole, select),
     ...(extract && { extracted: Object.fromEntries(paths.map(([name, path]) => [name, extracted(whole, path)])) }),
@@ -106,14 +109,17 @@ async function textOf(request: Requested<Showing>, match: ThreadMatch, services:
 }
 
 /** What a search shows of the values of a thread; `null` where it has none. */
-async function valuesOf(request: Requested<Showing>, match: ThreadMatch, services: Calls): Promise<unknown> {
+async function valuesOf(
+  request: Requested<Showing>,
+  match: ThreadMatch,
+  held: () => Promise<{ readonly values: string }>,
+  services: Calls,
+): Promise<unknown> {
   const needed = neededValues(request.input);
   if (needed === 'nothing') return null;
   const fields = needed === 'fields' ? await fieldsOf(request, match, services) : undefined;
   // One that was deleted meanwhile has no values any more.
-  return (
-    fields ?? JSON.parse((await undefinedIfNotFound(readValues(request, match.thread.threadId, services))) ?? 'null')
-  );
+  return fields ?? JSON.parse((await undefinedIfNotFound(held()))?.values ?? 'null');
 }
 
 const countThreads = row({

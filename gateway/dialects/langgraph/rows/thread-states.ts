@@ -19,10 +19,12 @@ import {
   updatedText,
   type Placed,
 } from '../out/thread-state.ts';
+import { questionsIn } from '../out/interrupts.ts';
 import { fromKeptRequest, type Started } from '../out/kept-request.ts';
-import { shownCheckpoints, type ShownCheckpoint } from '../out/shown-checkpoints.ts';
+import { comesIn, shownCheckpoints, type ShownCheckpoint } from '../out/shown-checkpoints.ts';
 import { tasksIn, valuesText } from '../out/values.ts';
 import * as schemas from '../schemas/threads.ts';
+import { fewCheckpoints } from './asked-by-task.ts';
 import { failedStep } from './failed-step.ts';
 import { firstNodes } from './first-nodes.ts';
 import { row } from './row.ts';
@@ -60,9 +62,6 @@ async function readKept(request: Requested, threadId: string, services: Calls, l
   return { thread, checkpoints, shown, interruptsJson: questions, requests: new Map() };
 }
 
-/** So many hold the newest that is shown, and the one before it: what a run writes without a node is shown with the one before. */
-const fewCheckpoints = 16;
-
 /** The checkpoint at an index of those that are shown. */
 async function placedAt(request: Requested, kept: Kept, index: number, services: Calls): Promise<Placed | undefined> {
   const { thread, shown } = kept;
@@ -75,13 +74,23 @@ async function placedAt(request: Requested, kept: Kept, index: number, services:
     const failed = await failedStep(request, kept, services);
     if (failed) return { ...placed, checkpoint: { ...checkpoint, next: failed.next }, failure: failed.failure };
     const next = isBegun ? await firstNodes(request, thread, services) : checkpoint.next;
-    return { ...placed, checkpoint: { ...checkpoint, next }, interruptsJson: kept.interruptsJson };
+    const { interruptsJson } = kept;
+    const isLeft = thread.activeRunId !== undefined && thread.activeRunId !== checkpoint.runId;
+    const hasAsked = isLeft && questionsIn(await leftOpen(request, checkpoint, services)).length > 0;
+    return { ...placed, checkpoint: { ...checkpoint, next }, interruptsJson, hasAsked };
   }
-  const { runId, next } = checkpoint;
-  if (runId === undefined || next.length === 0 || shown[index - 1]?.runId === runId) return placed;
-  const { owner, call } = request;
-  const run = await undefinedIfNotFound(services.threads.getRun({ owner, runId }, call()));
-  return { ...placed, interruptsJson: run?.end?.interruptsJson };
+  if (shown[index - 1]?.runId === checkpoint.runId) return placed;
+  return { ...placed, interruptsJson: await leftOpen(request, checkpoint, services) };
+}
+
+/** The questions with which the run of a checkpoint, the last of that run, has ended. */
+async function leftOpen(
+  { owner, call }: Requested,
+  { runId, next }: ThreadCheckpoint,
+  { threads }: Calls,
+): Promise<string | undefined> {
+  if (runId === undefined || next.length === 0) return undefined;
+  return (await undefinedIfNotFound(threads.getRun({ owner, runId }, call())))?.end?.interruptsJson;
 }
 
 /** What the request of the run held that made a checkpoint; it is read once for all checkpoints of the run. */
@@ -142,7 +151,9 @@ const getState = row({
 /** A checkpoint of the record that no list shows: a stream has named it, or more was written to it since. */
 function hidden({ thread, checkpoints, shown }: Kept, id: string): Placed | undefined {
   const checkpoint = checkpoints.find(({ checkpointId }) => checkpointId === id);
-  return checkpoint && { thread, checkpoint, before: shown[behind(shown, id)]?.checkpointId };
+  if (!checkpoint) return undefined;
+  const placed = { ...checkpoint, ...comesIn(checkpoint) };
+  return { thread, checkpoint: placed, before: shown[behind(shown, id)]?.checkpointId };
 }
 
 /** Where the shown checkpoints begin that are older than one of the record. */

@@ -1,22 +1,37 @@
+import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import type { ThreadMatch } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonBytes, jsonText } from '../../../http/json.ts';
 import { fieldDefaults } from '../../common/graph-facts.ts';
 import type { Services } from '../../common/services.ts';
 import type { Output } from '../out/output.ts';
-import { isEmptyState, partsOfState, valuesText } from '../out/values.ts';
+import { isEmptyState, partsOfState, tasksIn, valuesText } from '../out/values.ts';
 
-/** The values of a thread as it stands, as JSON text; `null` where it has none yet. With `output` those that its graph gives out. */
-export async function readValues(
+/** What a thread holds as it stands. */
+interface Held {
+  /** Its values as JSON text; `null` where it has none yet. */
+  readonly values: string;
+  /** What is known of the tasks that come next. */
+  readonly tasks: StepTasks | undefined;
+}
+
+/** The values of a thread as it stands, and its tasks. With `output` the values that its graph gives out. */
+export async function readHeld(
   { owner, call: begin }: Pick<EndpointRequest, 'owner' | 'call'>,
   threadId: string,
   { threads, execution }: Pick<Services, 'threads' | 'execution'>,
   output?: Output,
-): Promise<string> {
+): Promise<Held> {
   const call = begin();
   const state = await threads.getState({ owner, threadId }, call);
-  return isEmptyState(state) ? 'null' : valuesText(state, await fieldDefaults(execution, state, call), output);
+  const tasks = tasksIn(state);
+  if (isEmptyState(state)) return { values: 'null', tasks };
+  return { values: valuesText(state, await fieldDefaults(execution, state, call), output), tasks };
 }
+
+/** The values of a thread as it stands, as JSON text. */
+export const readValues = async (...given: Parameters<typeof readHeld>): Promise<string> =>
+  (await readHeld(...given)).values;
 
 /** The fields of a thread among its values, of which a search has read what is stored; `undefined` where it has read nothing. */
 export async function fieldsOf(

@@ -4,7 +4,7 @@ import type { Call } from '@agent-workflow/protos/call';
 import type { Thread, ThreadMatch } from '@agent-workflow/protos/threads';
 import type { Subject } from '../../../http/access.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { jsonObject, jsonText } from '../../../http/json.ts';
+import { jsonObject } from '../../../http/json.ts';
 import { metadataBytes } from '../../common/bounded.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import type { Services } from '../../common/services.ts';
@@ -15,9 +15,10 @@ import { toError } from '../out/error.ts';
 import { toThread, toTtl } from '../out/thread.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/threads.ts';
+import { askedByTask } from './asked-by-task.ts';
 import { row } from './row.ts';
 import { applyUpdates, readSupersteps } from './state-updates.ts';
-import { readValues } from './thread-values.ts';
+import { readHeld } from './thread-values.ts';
 import { mayTouchAll } from '../../common/touched.ts';
 
 const read = { resource: 'checkpointer', action: 'read' } as const;
@@ -51,9 +52,10 @@ export async function threadMatch(
 
 /** A thread as a reply, with its values and why its newest run failed. */
 async function threadText(request: Requested, threadId: string, services: Calls, withTtl = false): Promise<string> {
-  const { thread, interruptsJson } = await threadMatch(request, threadId, services);
-  const shown = toThread(thread, interruptsJson && jsonText(interruptsJson));
-  const values = await readValues(request, threadId, services);
+  const match = await threadMatch(request, threadId, services);
+  const { thread } = match;
+  const { values, tasks } = await readHeld(request, threadId, services);
+  const shown = toThread(thread, await askedByTask(request, match, () => Promise.resolve(tasks), services));
   const error = thread.status === 'failed' ? await failureOf(request, thread.runId ?? '', services) : null;
   return jsonObject({
     ...Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, JSON.stringify(value)])),
