@@ -197,8 +197,11 @@ function toServiceError(error: Error, maxBytes: number, coding = 'identity'): Se
 /** The type of the detail of a refused body that is a list in the place of an object. */
 export const listForObject = 'dict_type';
 
+/** How the fault of a body begins that is JSON of another shape, as a text or `null` is. */
+export const otherShape = 'the body must be a JSON ';
+
 const notA = (what: 'object' | 'list', type = 'json_invalid'): ServiceError =>
-  badBody(`the body must be a JSON ${what}`, undefined, type);
+  badBody(`${otherShape}${what}`, undefined, type);
 
 const badBody = (msg: string, cause?: unknown, type = 'json_invalid'): ServiceError =>
   new ServiceError('BadRequest', msg, { cause, details: [located({ loc: ['body'], msg, type })] });

@@ -123,6 +123,12 @@ test('runs of a cron on a thread wait for each other, unless its strategy says o
   t.is(await overlapOf(await made({}, path)), 'queue');
   const cron = await made({ multitask_strategy: 'interrupt', schedule: '0 0 1 1 *' }, path);
   t.is(await overlapOf(cron), 'allow');
+  const renamed = await fetch(service.url().replace('/langgraph', `/v1/schedules/${cron.cron_id}`), {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'the clock' }),
+  });
+  t.is(renamed.status, 200);
   const slow = await runs.create(id, graphId, { input: { messages: [{ role: 'user', content: 'slow' }] } });
   await until(async () => (await runs.get(id, slow.run_id)).status === 'running');
   await fired(cron);

@@ -8,12 +8,13 @@ test('a search reads of the values of threads what it shows', (t) => {
     [{ select: ['thread_id'] }, 'nothing'],
     [{ select: ['thread_id'], extract: { a: 'metadata.graph_id' } }, 'nothing'],
     [{ select: ['thread_id'], extract: { a: 'values.count', b: 'values.notes[0].text' } }, 'fields'],
-    [{ select: [], extract: { a: 'values.messages_seen' } }, 'fields'],
-    [{ select: [], extract: { a: 'values.count', b: 'values.messages[-1].content' } }, 'everything'],
-    [{ select: [], extract: { a: 'values.messages' } }, 'everything'],
-    [{ select: [], extract: { a: 'values' } }, 'everything'],
-    [{ select: [], extract: { a: 'values[0]' } }, 'everything'],
+    [{ select: ['thread_id'], extract: { a: 'values.messages_seen' } }, 'fields'],
+    [{ select: ['thread_id'], extract: { a: 'values.count', b: 'values.messages[-1].content' } }, 'everything'],
+    [{ select: ['thread_id'], extract: { a: 'values.messages' } }, 'everything'],
+    [{ select: ['thread_id'], extract: { a: 'values' } }, 'everything'],
+    [{ select: ['thread_id'], extract: { a: 'values[0]' } }, 'everything'],
     [{ extract: { a: 'values.count' } }, 'everything'],
+    [{ select: [], extract: { a: 'values.a' } }, 'everything'],
   ] as const)
     t.is(neededValues(showing), needed, JSON.stringify(showing));
 });

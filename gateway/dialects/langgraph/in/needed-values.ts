@@ -5,7 +5,7 @@ interface Showing {
 
 /** What a search of threads has to read of their values: nothing, their fields without messages, or everything. */
 export function neededValues({ select, extract = {} }: Showing): 'nothing' | 'fields' | 'everything' {
-  if (!select || select.includes('values')) return 'everything';
+  if (!select?.length || select.includes('values')) return 'everything';
   const paths = Object.values(extract).filter((path) => path.startsWith('values'));
   if (paths.length === 0) return 'nothing';
   return paths.every((path) => ofField.test(path)) ? 'fields' : 'everything';

@@ -1,3 +1,5 @@
+import { sizes } from '@agent-workflow/kit/sizes';
+
 /** What LangGraph's clients can ask for, and this service refuses. */
 interface Refused {
   /** The operations, as `reference` names them. */
@@ -9,7 +11,7 @@ interface Refused {
   readonly status: number;
   readonly why: string;
   /** A query or a body that is refused. */
-  readonly example?: Readonly<Record<string, unknown>>;
+  readonly example?: Readonly<Record<string, unknown>> | readonly object[];
 }
 
 const accepted = ['POST /threads/{thread_id}/runs', 'POST /runs', 'POST /runs/batch'];
@@ -140,6 +142,63 @@ export const refused: readonly Refused[] = [
     example: { values: { colour: 'blue' } },
   },
   {
+    operations: ['POST /threads/{thread_id}/state'],
+    parameter: 'values',
+    values: 'as a list',
+    status: 422,
+    why: 'A state is an object. LangGraph Server takes a list as one value, for a graph whose state is one',
+    example: { values: [{ answer: 'x' }, { answer: 'y' }] },
+  },
+  {
+    operations: ['GET /threads/{thread_id}/stream'],
+    parameter: 'stream_mode',
+    values: 'with `state_update`, also beside others',
+    status: 422,
+    why: 'A state that a caller changes is in the history, and no event',
+    example: { stream_mode: 'state_update' },
+  },
+  {
+    operations: ['POST /runs/batch'],
+    values: 'more than 100 runs',
+    status: 422,
+    why: 'Send them in several requests',
+    example: Array.from({ length: 101 }, () => ({ assistant_id: 'agent', input })),
+  },
+  {
+    operations: [
+      'POST /threads/{thread_id}/runs',
+      ...waitedFor.filter((operation) => operation.includes('{thread_id}')),
+    ],
+    parameter: 'on_completion',
+    values: '`delete` beside `after_seconds`',
+    status: 422,
+    why: 'A thread that is there stays when a run starts later in it',
+    example: { input, on_completion: 'delete', after_seconds: 60 },
+  },
+  {
+    operations: ['POST /threads/{thread_id}/commands'],
+    parameter: 'params.on_completion',
+    values: '`delete` of `run.start`',
+    status: 200,
+    why: 'The reply is an error of the command, `not_supported`: its thread stays',
+    example: { id: 1, method: 'run.start', params: { assistant_id: 'agent', input, on_completion: 'delete' } },
+  },
+  {
+    operations: ['POST /threads/{thread_id}/commands'],
+    parameter: 'params.goto',
+    values: 'of `input.respond`',
+    status: 200,
+    why: 'The reply is an error of the command, `not_supported`: a run goes on where its thread stands',
+    example: { id: 1, method: 'input.respond', params: { interrupt_id: 'q', response: 'yes', goto: 'think' } },
+  },
+  {
+    operations: ['POST /threads/{thread_id}/commands'],
+    values: '`input.inject`',
+    status: 200,
+    why: 'The reply is an error of the command, `not_supported`: a run reads its input when it starts',
+    example: { id: 1, method: 'input.inject', params: {} },
+  },
+  {
     operations: ['POST /threads'],
     parameter: 'supersteps.updates.as_node',
     values: 'a node after which others come than those at which the thread waits',
@@ -179,6 +238,26 @@ export const refused: readonly Refused[] = [
     why: 'That is the longest key',
     example: { namespace: ['notes'], key: 'k'.repeat(513), value: {} },
   },
+  {
+    operations: ['PUT /store/items'],
+    parameter: 'value',
+    values: 'of more than 1 MiB',
+    status: 422,
+    why: 'That is the largest value',
+    example: { namespace: ['notes'], key: 'k', value: { text: 'x'.repeat(sizes.item) } },
+  },
+  ...(['namespace', 'namespace_prefix', 'prefix'] as const).map((parameter) => ({
+    operations: {
+      namespace: ['PUT /store/items', 'DELETE /store/items'],
+      namespace_prefix: ['POST /store/items/search'],
+      prefix: ['POST /store/namespaces'],
+    }[parameter],
+    parameter,
+    values: 'of more than 16 labels',
+    status: 422,
+    why: 'That is the deepest namespace',
+    example: { [parameter]: Array.from({ length: 17 }, () => 'a'), key: 'k', value: {} },
+  })),
   {
     operations: ['DELETE /assistants/{assistant_id}'],
     parameter: 'delete_threads',

@@ -149,7 +149,7 @@ export const emptyState: Readonly<Record<string, string>> = {
 
 /** The members of a state that a request selects, of its values those that it names: `values.messages`. */
 export function selectedState(texts: Readonly<Record<string, string>>, select: readonly string[] | undefined): string {
-  if (!select) return jsonObject(texts);
+  if (!select?.length) return jsonObject(texts);
   const chosen = Object.fromEntries(Object.entries(texts).filter(([name]) => select.includes(name)));
   const keys = select.flatMap((name) => (name.startsWith('values.') ? [name.slice('values.'.length)] : []));
   if (keys.length === 0 || chosen['values'] !== undefined) return jsonObject(chosen);

@@ -1,4 +1,5 @@
 import { ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
+import { otherShape } from '../../../http/body.ts';
 import type { Refusal, RefusalReply } from '../../../http/dialect.ts';
 
 const headers = ['Content-Type', 'application/json'];
@@ -31,8 +32,7 @@ export function refuse(refusal: Refusal): RefusalReply {
 function textOf({ code, message, details = [] }: Refusal): string {
   const [first] = details;
   if (first?.type === wholeText) return first.msg;
-  if (first?.type === 'json_invalid') return 'Invalid JSON in request body';
-  if (first?.field[0] === 'initialState') return `${['input', ...first.field.slice(1)].join('.')}: ${first.msg}`;
+  if (first?.type === 'json_invalid' && !first.msg.startsWith(otherShape)) return 'Invalid JSON in request body';
   if (code === 'NotFound') return 'Not Found';
   if (code === 'MethodNotAllowed') return 'Method Not Allowed';
   return message;

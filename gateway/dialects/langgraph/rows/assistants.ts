@@ -17,6 +17,7 @@ import { metadataTest } from '../../common/metadata-filter.ts';
 import type { Services } from '../../common/services.ts';
 import { contentOf, refuseLargeAssistant, refuseUnknownAgent } from '../in/content-of-assistant.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
+import { isUuid, noUuid } from '../ids/uuid.ts';
 import { toAssistant, toAssistantVersion, toOwnAssistant } from '../out/assistant.ts';
 import { toDrawing, type Drawing } from '../out/drawing.ts';
 import { toGraphSchemas } from '../out/graph-schemas.ts';
@@ -55,6 +56,8 @@ const createAssistant = row({
     const { threads, execution } = services;
     const { names } = await knownAgents(execution, call());
     refuseUnknownAgent(input.graph_id, names);
+    if (input.assistant_id !== undefined && !isUuid(input.assistant_id))
+      throw refusalWith('Invalid', noUuid('assistant'));
     const id = input.assistant_id ?? datedId(newId('assistant'), at);
     const content = { metadata: {}, config: {}, context: {}, ...contentOf(input) };
     refuseLargeAssistant(content);

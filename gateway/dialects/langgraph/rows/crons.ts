@@ -30,7 +30,7 @@ import type { RunTerms } from '../../../schedules/run-terms.ts';
 import { cronFields, type RunInput } from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { defaultAgentOf } from './known-assistant.ts';
-import { orderRun, startedOf } from './ordered-run.ts';
+import { namedAsSent, orderRun, startedOf } from './ordered-run.ts';
 import { row } from './row.ts';
 
 const kind = 'schedule';
@@ -65,7 +65,8 @@ async function runOf(
   const { goesOn: isBare, ...terms } = ordered.terms;
   // A cron without input begins its graph each time.
   const begins = isBare && { initial_state: order.initial_state ?? {} };
-  const run = await checkRun({ ...order, ...begins, config: ofRun }, ['body'], services, call());
+  const checking = checkRun({ ...order, ...begins, config: ofRun }, ['body'], services, call());
+  const run = await checking.catch(namedAsSent(ordered));
   const left = Math.max(leastKept, roomOfRuns - Buffer.byteLength(JSON.stringify(run)));
   return { run, terms: { ...terms, keptRequest: toKeptRequest(startedOf(ordered), left) } };
 }

@@ -6,6 +6,7 @@ import type { ThreadFilter, ThreadMatch } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import type { Services } from '../../common/services.ts';
+import { checkExtract } from '../in/extract.ts';
 import { neededValues } from '../in/needed-values.ts';
 import { toThreadFilter } from '../in/thread-filter.ts';
 import { extracted } from '../out/extracted.ts';
@@ -42,6 +43,7 @@ const searchThreads = row({
   handle: async (request, services) => {
     const { owner, input, call, addReplyHeaders } = request;
     const { limit, offset, select, extract, sort_by: by = 'updated_at' } = input;
+    if (extract) checkExtract(extract);
     const filter = await filterOf(request, services);
     if (!filter) {
       addReplyHeaders(pageHeaders({ offset, count: 0, total: 0 }));
@@ -51,7 +53,7 @@ const searchThreads = row({
       sortBy: by === 'state_updated_at' ? 'updated_at' : by,
       ascending: input.sort_order === 'asc',
     } as const;
-    const withQuestions = !select || select.includes('interrupts') || extract !== undefined;
+    const withQuestions = !select?.length || select.includes('interrupts') || extract !== undefined;
     const page = await services.threads.searchThreads(
       { owner, filter, limit, offset, ...order, withQuestions, withValues: neededValues(input) === 'fields' },
       call(),

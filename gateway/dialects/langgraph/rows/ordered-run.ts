@@ -19,6 +19,7 @@ import { toKeptRequest, type Started } from '../out/kept-request.ts';
 import { nodeConfigOf } from '../out/node-config.ts';
 import { factsOf, toRun } from '../out/run.ts';
 import { inputOf } from '../out/shown-checkpoints.ts';
+import { asSent } from '../replies/as-sent.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import type { RunInput } from '../schemas/runs.ts';
 import { assistantOfRun, type KnownAssistant } from './known-assistant.ts';
@@ -109,12 +110,13 @@ type Accepted = Pick<StartReply, 'runId' | 'threadId' | 'end'> & {
 /** Accepts a run that begins now. Its end is waited for so many milliseconds. */
 export async function acceptNow(
   request: Request,
-  { order, terms, body }: OrderedRun,
+  ordered: OrderedRun,
   services: Services,
   awaitEndMs?: number,
 ): Promise<Accepted> {
+  const { order, terms, body } = ordered;
   const started = startRun({ ...request, input: order }, { granularity: 'full', terms, awaitEndMs }, services);
-  const { runId, threadId, status, end } = await started.catch(whileBusy(body));
+  const { runId, threadId, status, end } = await started.catch(whileBusy(body)).catch(namedAsSent(ordered));
   wake({ owner: request.owner, threadId });
   return { runId, threadId, justStarted: isOpen(status), ...(end && { end }) };
 }
@@ -133,7 +135,8 @@ export async function acceptOrdered(request: Request, ordered: OrderedRun, servi
   if (after > 0) {
     const keptRequest = toKeptRequest(started, keptOfLater);
     const later = { ...order, start_at: at.getTime() + after * 1000 };
-    const delayed = await delayedRun({ ...request, input: later }, { ...terms, keptRequest }, services);
+    const delaying = delayedRun({ ...request, input: later }, { ...terms, keptRequest }, services);
+    const delayed = await delaying.catch(namedAsSent(ordered));
     if (delayed) {
       const facts = { ...delayed, agent, status: 'pending', createdAt: at.getTime(), updatedAt: at.getTime() };
       return { ...delayed, shown: toRun(facts, started) };
@@ -147,6 +150,17 @@ export async function acceptOrdered(request: Request, ordered: OrderedRun, servi
 
 /** What the record keeps of the request of a run that starts later, in bytes: beside the run itself. */
 const keptOfLater = 4 * 1024;
+
+/** Turns an error of what is made of a request into one that names what stands in it. */
+export function namedAsSent({ body, loc = ['body'] }: Asked): (error: unknown) => never {
+  const input = body.command ? [...loc, 'command', 'update'] : [...loc, 'input'];
+  const before = [...loc, 'interrupt_before'];
+  const after = [...loc, 'interrupt_after'];
+  return asSent({
+    ...{ initialState: input, initial_state: input, messages: [...input, 'messages'] },
+    ...{ interruptBefore: before, interrupt_before: before, interruptAfter: after, interrupt_after: after },
+  });
+}
 
 /** The words for a thread whose run is under way. */
 const whileBusy =

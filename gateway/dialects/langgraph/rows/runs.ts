@@ -229,7 +229,7 @@ async function listText(
   services: Services,
 ): Promise<string> {
   const { select } = request.input;
-  const needsRequests = !select?.every((name) => withoutRequest.has(name));
+  const needsRequests = !select?.length || !select.every((name) => withoutRequest.has(name));
   const texts: string[] = [];
   const isEnough = createQuota(sizes.page);
   for (let from = 0; from < runs.length; from += requestsAtOnce) {

@@ -7,6 +7,7 @@ import { jsonText } from '../../../http/json.ts';
 import { boundedBytes } from '../../common/bounded.ts';
 import type { Services } from '../../common/services.ts';
 import { fromUpdate, isObject } from '../in/values.ts';
+import { asSent } from '../replies/as-sent.ts';
 import type { UpdateInput } from '../schemas/threads.ts';
 
 interface Params {
@@ -45,7 +46,7 @@ export async function applyUpdates(request: Updating, updates: readonly ReadUpda
     if (index === updates.length - 1) await settling(request, { node }, services, loc);
     const { onceKey } = request.idempotency;
     const own = onceKey === undefined ? {} : { onceKey: `${onceKey}/${String(index)}` };
-    await applyUpdate({ ...request, idempotency: own }, changes, services);
+    await applyUpdate({ ...request, idempotency: own }, { ...changes, loc }, services);
   }
 }
 
@@ -61,9 +62,18 @@ export function readUpdate({ values, command }: UpdateInput, loc: Loc): Changes 
 /** Passes values through the reducers of their fields. @throws Conflict where the thread has another version than is expected */
 export const applyUpdate = (
   { owner, params, idempotency, call }: Updating,
-  update: Changes & { readonly expectedVersion?: number },
+  { loc = ['body'], ...update }: Update,
   { execution }: Calls,
-): Promise<State> => execution.updateState({ owner, threadId: params.thread_id, ...update, ...idempotency }, call());
+): Promise<State> =>
+  execution
+    .updateState({ owner, threadId: params.thread_id, ...update, ...idempotency }, call())
+    .catch(asSent({ state: [...loc, 'values'] }));
+
+interface Update extends Changes {
+  readonly expectedVersion?: number;
+  /** Where it stands in the request; absent: it is the body. */
+  readonly loc?: Loc;
+}
 
 function updateIn(command: Readonly<Record<string, unknown>>, loc: Loc): unknown {
   const other = Object.entries(command).find(([name, value]) => name !== 'update' && value !== null);

@@ -4,12 +4,12 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
 import type { State, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { invalidAt } from '../../../http/fields.ts';
+import { invalidAt, type Loc } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
 import { fieldDefaults } from '../../common/graph-facts.ts';
 import { metadataTest } from '../../common/metadata-filter.ts';
 import type { Services } from '../../common/services.ts';
-import { everyMessage } from '../in/values.ts';
+import { everyMessage, isObject } from '../in/values.ts';
 import { refuseNamespace, type NamedCheckpoint } from '../in/checkpoint.ts';
 import {
   emptyState,
@@ -115,7 +115,7 @@ type Select = readonly string[] | undefined;
 
 /** Whether a request needs what is stored of a state: its values, and which tasks come next. */
 const needsStored = (select: Select): boolean =>
-  !select || select.some((name) => ['values', 'next', 'tasks'].includes(name) || name.startsWith('values.'));
+  !select?.length || select.some((name) => ['values', 'next', 'tasks'].includes(name) || name.startsWith('values.'));
 
 /** The state at a checkpoint, member by member; `values` is empty where the request does not ask for it. */
 async function textsAt(
@@ -302,12 +302,14 @@ type HistoryInput = Readonly<Record<'limit', number>> & {
 async function historyText(
   request: Pick<EndpointRequest<{ readonly thread_id: string }, HistoryInput>, 'owner' | 'call' | 'params' | 'input'>,
   services: Calls,
+  where: 'body' | 'query',
 ): Promise<string> {
   const { params, input } = request;
   refuseNamespace(input.checkpoint, ['body']);
+  const before = idIn(input.before, [where, 'before']);
   const isMeant = metadataTest(input.metadata, ['body', 'metadata']);
   const kept = await readKept(request, params.thread_id, services);
-  const from = firstIndex(input, kept);
+  const from = firstIndex(before, input.checkpoint, kept);
   const texts: string[] = [];
   const isEnough = createQuota(sizes.page);
   for (let index = from; index < kept.shown.length && texts.length < input.limit; index++) {
@@ -321,21 +323,25 @@ async function historyText(
 }
 
 /** Where the states begin: behind the checkpoint before which they are asked for. One that is not kept has none behind it. */
-function firstIndex({ before, checkpoint }: HistoryInput, { shown, checkpoints }: Kept): number {
-  const id = before === undefined ? checkpoint?.checkpoint_id : idIn(before);
-  if (id === undefined && before === undefined) return 0;
+function firstIndex(
+  before: string | undefined,
+  checkpoint: NamedCheckpoint | undefined,
+  { shown, checkpoints }: Kept,
+): number {
+  const id = before ?? checkpoint?.checkpoint_id;
+  if (id === undefined) return 0;
   const index = shown.findIndex(({ checkpointId }) => checkpointId === id);
   if (index !== -1) return before === undefined ? index : index + 1;
-  return checkpoints.some(({ checkpointId }) => checkpointId === id) ? behind(shown, String(id)) : shown.length;
+  const known = checkpoints.find(({ checkpointId }) => checkpointId === id);
+  return known ? behind(shown, known.checkpointId) : shown.length;
 }
 
-function idIn(before: unknown): unknown {
-  if (typeof before !== 'object' || before === null) return before;
-  const { configurable, checkpoint_id: own } = before as {
-    readonly configurable?: { readonly checkpoint_id?: unknown };
-    readonly checkpoint_id?: unknown;
-  };
-  return configurable?.checkpoint_id ?? own;
+/** The id of the checkpoint before which states are asked for. @throws Invalid for what is no such id */
+function idIn(before: unknown, loc: Loc): string | undefined {
+  const { configurable, checkpoint_id: own } = isObject(before) ? before : { checkpoint_id: before };
+  const id = (isObject(configurable) ? configurable['checkpoint_id'] : undefined) ?? own ?? undefined;
+  if (id === undefined || (typeof id === 'string' && /^\d{1,20}(?:-before)?$/.test(id))) return id;
+  throw invalidAt(loc, 'must be the id of a checkpoint');
 }
 
 const getHistory = row({
@@ -346,7 +352,7 @@ const getHistory = row({
   params: schemas.ThreadParams,
   input: schemas.History,
   absent: noThread,
-  handle: historyText,
+  handle: (request, services) => historyText(request, services, 'body'),
 });
 
 const listHistory = row({
@@ -357,7 +363,7 @@ const listHistory = row({
   params: schemas.ThreadParams,
   input: schemas.HistoryQuery,
   absent: noThread,
-  handle: historyText,
+  handle: (request, services) => historyText(request, services, 'query'),
 });
 
 export const stateRows = [getState, getStateAt, getStateAtCheckpoint, updateState, getHistory, listHistory];

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { Type } from '../../common/builders.ts';
-import { JsonObject, paging, PathId, sortOrder, texts, Uuid, word } from './common.ts';
+import { JsonObject, paging, PathId, selectOf, sortOrder, word } from './common.ts';
 
 export const AssistantParams = Type.Object({ assistant_id: PathId });
 export const NamespaceParams = Type.Object({ assistant_id: PathId, namespace: PathId });
@@ -17,7 +17,7 @@ const content = {
 export const CreateAssistant = Type.Object({
   ...content,
   graph_id: Type.String({ minLength: 1, maxLength: 256 }),
-  assistant_id: Type.Optional(Uuid),
+  assistant_id: Type.Optional(PathId),
   if_exists: Type.Optional(word(['raise', 'do_nothing'])),
 });
 
@@ -39,7 +39,10 @@ export const SearchAssistants = Type.Object({
   ...paging,
   sort_by: Type.Optional(word(['assistant_id', 'created_at', 'updated_at', 'name', 'graph_id'])),
   sort_order: sortOrder,
-  select: Type.Optional(texts(32)),
+  select: selectOf([
+    ...(['assistant_id', 'graph_id', 'name', 'description', 'config', 'context', 'created_at', 'updated_at'] as const),
+    ...(['metadata', 'version'] as const),
+  ]),
 });
 
 export const SearchVersions = Type.Object({ ...paging, metadata: Type.Optional(JsonObject) });

@@ -16,13 +16,12 @@ export const texts = (most: number) => Type.Array(Type.String({ maxLength: 1024 
 export const word = <const T extends readonly string[]>(words: T, options: object = {}) =>
   Type.Unsafe<T[number]>({ enum: [...words], ...options });
 
+/** The fields that a request selects of what it gets; none is all. */
+export const selectOf = <const T extends readonly string[]>(fields: T) =>
+  Type.Optional(Type.Array(word(fields), { maxItems: 32 }));
+
 /** An id in a path. */
 export const PathId = Type.String({ minLength: 1, maxLength: 256 });
-
-/** An id of a UUID in a body. */
-export const Uuid = Type.String({
-  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
-});
 
 /** The most items of a page, whatever its `limit`. */
 export const mostItems = 1000;

@@ -1,5 +1,5 @@
 import { Type } from '../../common/builders.ts';
-import { JsonObject, paging, PathId, sortOrder, texts, word } from './common.ts';
+import { JsonObject, paging, PathId, selectOf, sortOrder, word } from './common.ts';
 import { cronFields } from './runs.ts';
 
 /** A cron is a schedule of the service. */
@@ -41,5 +41,8 @@ export const SearchCrons = Type.Object({
     word(['cron_id', 'assistant_id', 'thread_id', 'next_run_date', 'end_time', 'created_at', 'updated_at']),
   ),
   sort_order: sortOrder,
-  select: Type.Optional(texts(32)),
+  select: selectOf([
+    ...(['cron_id', 'assistant_id', 'thread_id', 'on_run_completed', 'end_time', 'schedule', 'timezone'] as const),
+    ...(['created_at', 'updated_at', 'user_id', 'payload', 'next_run_date', 'metadata', 'enabled'] as const),
+  ]),
 });

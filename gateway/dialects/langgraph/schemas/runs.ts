@@ -2,7 +2,7 @@ import { multitaskStrategies } from '@agent-workflow/protos/lists';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Static } from 'typebox';
 import { Type } from '../../common/builders.ts';
-import { Json, JsonObject, mostItems, paging, PathId, texts, word } from './common.ts';
+import { Json, JsonObject, mostItems, paging, PathId, selectOf, texts, word } from './common.ts';
 
 export const RunParams = Type.Object({ thread_id: PathId, run_id: PathId });
 
@@ -57,7 +57,10 @@ export const RunsQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: mostItems, default: 10 }),
   offset: paging.offset,
   status: Type.Optional(word(runStatuses)),
-  select: Type.Optional(texts(32)),
+  select: selectOf([
+    ...(['run_id', 'thread_id', 'assistant_id', 'created_at', 'updated_at', 'status', 'metadata', 'kwargs'] as const),
+    ...(['multitask_strategy', 'langsmith_session_name'] as const),
+  ]),
 });
 
 const cancelAction = Type.Optional(word(['interrupt', 'rollback']));

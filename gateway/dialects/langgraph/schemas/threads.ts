@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { Type } from '../../common/builders.ts';
-import { Json, JsonObject, mostItems, paging, PathId, sortOrder, texts, word } from './common.ts';
+import { Json, JsonObject, mostItems, paging, PathId, selectOf, sortOrder, texts, word } from './common.ts';
 
 export const ThreadParams = Type.Object({ thread_id: PathId });
 export const CheckpointParams = Type.Object({ thread_id: PathId, checkpoint_id: PathId });
@@ -43,13 +43,19 @@ const filter = {
   status: Type.Optional(word(threadStatuses)),
 };
 export const CountThreads = Type.Object(filter);
+/** What a search may select of a thread. */
+export const threadFields = [
+  ...(['thread_id', 'created_at', 'updated_at', 'state_updated_at', 'metadata', 'config'] as const),
+  ...(['status', 'values', 'interrupts'] as const),
+] as const;
+
 export const SearchThreads = Type.Object({
   ...filter,
   ...paging,
   ids: Type.Optional(Type.Array(PathId, { maxItems: mostItems })),
   sort_by: Type.Optional(word(['thread_id', 'status', 'created_at', 'updated_at', 'state_updated_at'])),
   sort_order: sortOrder,
-  select: Type.Optional(texts(32)),
+  select: selectOf(threadFields),
   extract: Type.Optional(
     Type.Unsafe<Readonly<Record<string, string>>>({
       type: 'object',

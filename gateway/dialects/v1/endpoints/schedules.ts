@@ -114,7 +114,9 @@ function specOf(input: Given, before: ScheduleSpec | undefined, run: Schedule['r
   };
   if (spec.thread === 'new' && threadOf(run) !== undefined)
     throw invalidAt(['body', 'thread'], 'must be one where run.config.thread_id names a thread');
-  if (spec.thread === 'one' && spec.overlap === 'allow')
+  const isAsked = spec.overlap !== before?.overlap || spec.thread !== before.thread;
+  // A cron of LangGraph's clients has both: the strategy of its runs decides what becomes of the one before.
+  if (spec.thread === 'one' && spec.overlap === 'allow' && isAsked)
     throw invalidAt(['body', 'overlap'], 'must not be allow where all runs have one thread');
   if (spec.thread === 'one' && !spec.keepThreads)
     throw invalidAt(['body', 'keep_threads'], 'must not be false where all runs have one thread');
