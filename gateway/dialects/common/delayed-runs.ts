@@ -16,6 +16,7 @@ import {
   type Schedule,
 } from '../../schedules/schedule.ts';
 import type { Services } from './services.ts';
+import { shownItems } from './shown-items.ts';
 import type { RunTerms } from '../../schedules/run-terms.ts';
 import type { LaterRunOrder, RunOrder } from './run-order.ts';
 import { checkRun, claimsOf, createStored, find, recordNow, storedBefore, type Found } from './stored-schedules.ts';
@@ -111,19 +112,21 @@ const atOnce = 100;
 
 /** The runs of a thread that have not begun, the newest first, those included that were cancelled before. */
 export async function laterOfThread(
-  threads: Services['threads'],
+  { threads, log }: Pick<Services, 'threads' | 'log'>,
   { owner, threadId }: { readonly owner: string; readonly threadId: string },
   call: () => Call,
 ): Promise<readonly Found[]> {
+  const show = (resource: Resource): Found | undefined => {
+    const later = laterIn(resource);
+    return later && isOpen(later) && slotOf(resource.id, later.schedule).threadId === threadId ? later : undefined;
+  };
   const found: Found[] = [];
   let cursor: string | undefined;
   do {
     const at = cursor === undefined ? {} : { cursor };
     const page = await threads.listResources({ kind, owner, limit: atOnce, ...at }, call());
-    for (const resource of page.resources) {
-      const later = laterIn(resource);
-      if (later && isOpen(later) && slotOf(resource.id, later.schedule).threadId === threadId) found.push(later);
-    }
+    const shown = shownItems(page.resources, { kind, show, idsOf: ({ id }) => ({ scheduleId: id }), log });
+    found.push(...shown.filter((later) => later !== undefined));
     ({ cursor } = page);
   } while (cursor !== undefined);
   return found.toSorted((one, other) => other.resource.createdAt - one.resource.createdAt);

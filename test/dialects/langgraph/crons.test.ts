@@ -79,4 +79,7 @@ embeddedOnly(test, 'a cron that cannot be read is left out', async (t) => {
     found.map(({ cron_id: id }) => id),
     [good.cron_id],
   );
+  // Runs that start later are schedules, too.
+  const { thread_id: threadId } = (await service.send('POST', '/threads', {})).body as { readonly thread_id: string };
+  t.is((await service.send('GET', `/threads/${threadId}/runs`)).status, 200);
 });

@@ -59,8 +59,8 @@ export const statusOf = ({ schedule }: Found): 'pending' | 'error' | 'interrupte
 export const laterRuns = async (
   { owner, call }: Asked,
   threadId: string,
-  { threads }: Services,
-): Promise<readonly Found[]> => laterOfThread(threads, { owner, threadId }, call);
+  services: Services,
+): Promise<readonly Found[]> => laterOfThread(services, { owner, threadId }, call);
 
 /** Ends a run when its caller disconnects: one that has not begun is cancelled. */
 export function endOnDisconnect(
