@@ -10,19 +10,36 @@ const ownNames = new Set([
   ...['langgraph_auth_user', 'langgraph_auth_user_id', 'langgraph_auth_permissions'],
 ]);
 
-/** What LangGraph gets of a run: `configurable` as LangGraph Server fills it, `context`, and the tags of the request. */
+/** Claims by which code decides what a caller may do: those in a config are of the caller who has signed in, and those in a context are not. */
+const claims = new Set(['user_id', 'role', 'roles', 'sub', 'email', 'scope']);
+
+/** What LangGraph gets of a run: `configurable` and `context` as LangGraph Server fills them, each with what is in the other, and the tags and the metadata of the request. */
 export function runConfigOf(context: RunContext, idempotencyKey?: string): object {
   const { config, user, threadId, runId } = context;
-  const given = Object.fromEntries(
-    Object.entries(config).filter(([name]) => !ownNames.has(name) && !name.startsWith('__')),
-  );
+  const given = withoutOwn(config);
+  const ofContext = Object.entries(withoutOwn(context.context));
+  const isFree = ([name]: readonly [string, unknown]): boolean => !claims.has(name) && !Object.hasOwn(user, name);
+  const free = Object.fromEntries(ofContext.filter(isFree));
+  const about = metadataOf(config).filter(isFree);
   const { tags } = config;
   const ids = { thread_id: threadId, run_id: runId, ...idsOf(config) };
   return {
-    configurable: { ...given, ...ids, ...userOf(config, user), user, idempotency_key: idempotencyKey },
+    configurable: { ...given, ...free, ...ids, ...userOf(config, user), user, idempotency_key: idempotencyKey },
     context: { ...given, ...context.context },
     ...(Array.isArray(tags) && { tags }),
+    ...(about.length > 0 && { metadata: Object.fromEntries(about) }),
   };
+}
+
+const withoutOwn = (values: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => !ownNames.has(name) && !name.startsWith('__')));
+
+/** By names of these kinds LangGraph and LangChain say what a node and a model are. */
+const ofEngine = /^(?:langgraph|checkpoint|ls)_/;
+
+function metadataOf({ metadata }: JsonObject): readonly (readonly [string, unknown])[] {
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return [];
+  return Object.entries(withoutOwn(metadata as JsonObject)).filter(([name]) => !ofEngine.test(name));
 }
 
 /** The graph and the assistant of the run, where its config says which. */

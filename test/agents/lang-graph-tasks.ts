@@ -1,5 +1,13 @@
 import { fromLangGraph } from '@agent-workflow/langgraph';
-import { Annotation, interrupt, MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph';
+import {
+  Annotation,
+  interrupt,
+  MessagesAnnotation,
+  Send,
+  START,
+  StateGraph,
+  type LangGraphRunnableConfig,
+} from '@langchain/langgraph';
 import { AIMessage } from '@langchain/core/messages';
 
 const added = Annotation<string[]>({ reducer: (a, b) => a.concat(b), default: () => [] });
@@ -105,5 +113,16 @@ export const gated = fromLangGraph(
     .addNode('end', () => ({ notes: ['end'] }))
     .addEdge(START, 'wait')
     .addEdge('wait', 'end')
+    .compile(),
+);
+
+/** Answers with what its config holds, as JSON. */
+export const showing = fromLangGraph(
+  new StateGraph(State)
+    .addNode('show', (_state, { configurable = {}, context, metadata }: LangGraphRunnableConfig) => {
+      const own = Object.entries(configurable).filter(([name]) => !name.startsWith('__'));
+      return { text: JSON.stringify({ configurable: Object.fromEntries(own), context, metadata }) };
+    })
+    .addEdge(START, 'show')
     .compile(),
 );

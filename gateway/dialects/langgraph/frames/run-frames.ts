@@ -12,15 +12,22 @@ interface RunFramesOptions {
   readonly modes: Modes;
   readonly scope: RunScope;
   readonly graphId: string;
-  readonly assistantId: string;
+  /** Its assistant, and the metadata of its request. */
+  readonly about: { readonly assistantId: string; readonly metadata?: Readonly<Record<string, unknown>> | undefined };
   readonly record: RunRecord;
 }
 
 /** Makes the frames of a run in the modes that a stream asks for. */
-export function createRunFrames({ modes, scope, graphId, assistantId, record }: RunFramesOptions) {
+export function createRunFrames({
+  modes,
+  scope,
+  graphId,
+  about: { assistantId, metadata: given },
+  record,
+}: RunFramesOptions) {
   const { runId, threadId } = scope;
-  const about = { created_by: 'system', graph_id: graphId, assistant_id: assistantId, run_attempt: 1 };
-  const metadata = { ...about, thread_id: threadId, run_id: runId };
+  const own = { created_by: 'system', graph_id: graphId, assistant_id: assistantId, run_attempt: 1 };
+  const metadata = { ...given, ...own, thread_id: threadId, run_id: runId };
   const taskId = (step: number, node: string, index?: number): string => taskIdOf({ of: runId, at: step }, node, index);
   const ofNode = createMetadata(metadata, taskId);
   const inner = createInnerFrames({ modes, taskId, metadata });

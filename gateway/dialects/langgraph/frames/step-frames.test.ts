@@ -14,7 +14,7 @@ async function framesOf(ended: StepTasks): Promise<Readonly<Record<'started' | '
   const branches = ended.ran.map((_, at) => ({ node: 'work', path: ['__pregel_push', at] }));
   const frames = createRunFrames({
     modes: new Set(['updates', 'tasks', 'debug', 'checkpoints'] as const),
-    ...{ scope, graphId: 'g', assistantId: 'a' },
+    ...{ scope, graphId: 'g', about: { assistantId: 'a' } },
     record: {
       beginning: async () => ({
         values: growingValues({ last: JSON.stringify(large) }, []),

@@ -20,6 +20,20 @@ export function contentOf(given: AssistantInput): Partial<AssistantContent> {
   };
 }
 
+/** What a request changes: a config that says what is configurable takes the place of the context, and a context that of what is configurable. */
+export function changeOf(given: Partial<AssistantContent>, before: AssistantContent): Partial<AssistantContent> {
+  const { config, context, metadata } = given;
+  // Metadata is merged, as that of threads.
+  const merged = { ...given, ...(metadata && { metadata: { ...before.metadata, ...metadata } }) };
+  if (config && context) return merged;
+  if (context && Object.keys(context).length > 0) return { ...merged, config: withoutConfigurable(before.config) };
+  const isConfigurable = config && Object.keys(withoutConfigurable(config)).length < Object.keys(config).length;
+  return isConfigurable ? { ...merged, context: {} } : merged;
+}
+
+const withoutConfigurable = (config: AssistantContent['config']): AssistantContent['config'] =>
+  Object.fromEntries(Object.entries(config).filter(([name]) => name === 'tags' || name === 'recursion_limit'));
+
 /** @throws Invalid for an assistant that is too large as a whole */
 export function refuseLargeAssistant(content: Partial<AssistantContent>): void {
   boundedBytes(content, ['body', 'config'], mostBytes);

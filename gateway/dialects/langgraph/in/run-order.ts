@@ -19,6 +19,8 @@ interface Place {
     readonly graph_id: string;
     readonly langgraph_assistant_id: string;
   };
+  /** The context of a stored assistant. */
+  readonly assistantContext?: JsonObject | undefined;
   /** The rounds of an assistant's config, where that of the run has none. */
   readonly recursionLimit: number | undefined;
   /** The fields that the graph takes as input; absent: all. */
@@ -31,6 +33,12 @@ interface Place {
 export interface Meant {
   readonly order: RunOrder;
   readonly terms: RunTerms;
+}
+
+/** A body whose metadata are also those that its config has. */
+export function withMetadata(body: RunInput): RunInput {
+  const metadata = body.config?.['metadata'];
+  return isObject(metadata) ? { ...body, metadata: { ...metadata, ...body.metadata } } : body;
 }
 
 /** A run that a body asks for. @throws Invalid naming what the service cannot do */
@@ -55,7 +63,7 @@ export function toRunOrder(body: RunInput, place: Place): Meant {
       ...(completion !== 'keep' && { on_completion: completion }),
       ...(body.on_disconnect === 'cancel' && { on_disconnect: body.on_disconnect }),
     },
-    ...(body.context && { context: body.context }),
+    ...contextOf(body, config, place),
     recursion_limit: typeof own === 'number' ? own : (place.recursionLimit ?? usualLimit),
     response_granularity: 'full',
     ...(body.interrupt_before !== undefined && { interrupt_before: body.interrupt_before }),
@@ -76,6 +84,16 @@ export function toRunOrder(body: RunInput, place: Place): Meant {
 }
 
 const usualLimit = 25;
+
+/** What is configurable is the context, too: it stands above that of the assistant. */
+function contextOf(
+  { context }: RunInput,
+  config: JsonObject,
+  { assistantContext = {} }: Place,
+): Pick<RunOrder, 'context'> {
+  const above = Object.entries(config).filter(([name]) => Object.hasOwn(assistantContext, name));
+  return above.length > 0 ? { context: { ...Object.fromEntries(above), ...context } } : context ? { context } : {};
+}
 
 /** Known fields that have no counterpart here. */
 function refuseUnable(body: RunInput, loc: Loc): void {

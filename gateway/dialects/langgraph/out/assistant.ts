@@ -20,13 +20,13 @@ export function toConfig(config: JsonObject): JsonObject {
   };
 }
 
-/** What clients see of one version. Where nobody gave a context, it shows what is configurable. */
+/** What clients see of one version. What is configurable is shown as its context, too, and the other way round. */
 function shownContent({ agent, name, description, metadata, config, context }: AssistantContent, byDefault: string) {
   const shown = toConfig(config);
   const isEmpty = Object.keys(context).length === 0;
   return {
     graph_id: agent ?? byDefault,
-    config: shown,
+    config: isEmpty ? shown : { configurable: context, ...shown },
     context: isEmpty ? (shown['configurable'] ?? {}) : context,
     metadata,
     name: name ?? 'Untitled',

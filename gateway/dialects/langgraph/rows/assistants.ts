@@ -7,6 +7,7 @@ import {
   setAssistantVersion as setVersion,
   updateAssistant as update,
   type Assistant,
+  type AssistantContent,
 } from '../../../assistants/index.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
@@ -15,7 +16,7 @@ import { datedId } from '../../common/dated-id.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import { metadataTest } from '../../common/metadata-filter.ts';
 import type { Services } from '../../common/services.ts';
-import { contentOf, refuseLargeAssistant, refuseUnknownAgent } from '../in/content-of-assistant.ts';
+import { changeOf, contentOf, refuseLargeAssistant, refuseUnknownAgent } from '../in/content-of-assistant.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { isUuid, noUuid } from '../ids/uuid.ts';
 import { toAssistant, toAssistantVersion, toOwnAssistant } from '../out/assistant.ts';
@@ -108,9 +109,7 @@ const updateAssistant = row({
     const { id } = storedOf(await assistantOfPath(request, params.assistant_id, services));
     refuseUnknownAgent(input.graph_id, (await knownAgents(execution, call())).names);
     const given = contentOf(input);
-    // Metadata is merged, as that of threads.
-    const change = ({ metadata }: Pick<Assistant, 'metadata'>) =>
-      given.metadata ? { ...given, metadata: { ...metadata, ...given.metadata } } : given;
+    const change = (before: AssistantContent) => changeOf(given, before);
     const edit = { change, check: refuseLargeAssistant, by: idempotency.onceKey, call };
     return shownStored(await update(threads, { owner, id }, edit), request, services);
   },

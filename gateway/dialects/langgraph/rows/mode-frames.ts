@@ -6,11 +6,12 @@ import { encodeFrames } from '../frames/frame.ts';
 import type { Modes } from '../frames/modes.ts';
 import { createRunFrames } from '../frames/run-frames.ts';
 import { runRecord } from './run-record.ts';
+import type { AboutRun } from './run-request.ts';
 
 interface InModes {
   readonly owner: string;
   readonly agent: string;
-  readonly assistantId: string;
+  readonly about: AboutRun;
   readonly modes: Modes;
   /** How the ids of this stream are made; streams of one `name` make them alike. */
   readonly ids: { readonly name: string; readonly idOf: (event: RunEvent) => string };
@@ -21,16 +22,13 @@ interface InModes {
 }
 
 /** The frames of a run in the modes that a stream asks for. */
-export const inModes = (
-  { owner, agent, assistantId, modes, ids, place, more }: InModes,
-  services: Services,
-): StreamExtras =>
+export const inModes = ({ owner, agent, about, modes, ids, place, more }: InModes, services: Services): StreamExtras =>
   framed({
     name: `${ids.name} ${[...modes].toSorted().join(' ')}`,
     place,
     begin: (scope, call) => {
       const record = runRecord({ owner, agent, call, runId: scope.runId, threadId: scope.threadId }, services);
-      const toFrames = createRunFrames({ modes, scope, graphId: agent, assistantId, record });
+      const toFrames = createRunFrames({ modes, scope, graphId: agent, about, record });
       if (!more) return toFrames;
       return async (event) => [...(await toFrames(event)), ...more(event)];
     },

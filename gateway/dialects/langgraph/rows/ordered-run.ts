@@ -14,7 +14,7 @@ import { startRun } from '../../common/start-run.ts';
 import { readModes } from '../frames/modes.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { isUuid, noUuid } from '../ids/uuid.ts';
-import { toRunOrder, type Meant } from '../in/run-order.ts';
+import { toRunOrder, withMetadata, type Meant } from '../in/run-order.ts';
 import { toKeptRequest, type Started } from '../out/kept-request.ts';
 import { nodeConfigOf } from '../out/node-config.ts';
 import { factsOf, toRun } from '../out/run.ts';
@@ -46,7 +46,8 @@ interface OrderedRun extends Asked {
 
 /** Reads what a body asks for. @throws Invalid, and NotFound where thread or assistant are absent */
 export async function orderRun(request: Request, asked: Asked, services: Services): Promise<OrderedRun> {
-  const { body, threadId, loc = ['body'] } = asked;
+  const { threadId, loc = ['body'] } = asked;
+  const body = withMetadata(asked.body);
   readModes(body.stream_mode, [...loc, 'stream_mode']);
   const known = await assistantOfRun(request, body.assistant_id, services);
   const match =
@@ -66,6 +67,7 @@ export async function orderRun(request: Request, asked: Asked, services: Service
       ...('own' in known ? { agent } : { assistant_id: assistantId }),
       ...{ graph_id: agent, langgraph_assistant_id: assistantId },
     },
+    ...('stored' in known && { assistantContext: known.stored.context }),
     recursionLimit: limitOf(known),
     threadMetadata: { ...marks, ...body.metadata },
     loc,
@@ -74,7 +76,14 @@ export async function orderRun(request: Request, asked: Asked, services: Service
   const { initial_state: fields } = whole;
   const place = { owner: request.owner, call: request.call, agent, threadId };
   const order = fields ? { ...whole, initial_state: await withoutReadOnly(fields, place, services) } : whole;
-  const ordered = { ...asked, order, terms: { ...terms, ...(marks && { threadMarks: marks }) }, assistantId, agent };
+  const ordered = {
+    ...asked,
+    body,
+    order,
+    terms: { ...terms, ...(marks && { threadMarks: marks }) },
+    assistantId,
+    agent,
+  };
   return {
     ...ordered,
     terms: { ...ordered.terms, keptRequest: toKeptRequest(startedOf(ordered), sizes.shownRequest) },

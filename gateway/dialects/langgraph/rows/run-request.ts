@@ -27,12 +27,21 @@ export async function requestsOf(
   );
 }
 
-/** The assistant of a run. */
-export async function assistantIdOfRun(
+/** What frames say of the request of a run. */
+export interface AboutRun {
+  readonly assistantId: string;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What frames say of the request of a run on record. */
+export async function aboutRun(
   request: Pick<EndpointRequest, 'owner' | 'call'>,
   { runId, agent }: Pick<Run, 'runId' | 'agent'>,
   services: Pick<Services, 'threads'>,
-): Promise<string> {
+): Promise<AboutRun> {
   const { started, assistantId } = (await requestsOf(request, [runId], services)).get(runId) ?? {};
-  return started?.assistantId ?? assistantId ?? assistantIdOf(agent);
+  return {
+    assistantId: started?.assistantId ?? assistantId ?? assistantIdOf(agent),
+    metadata: started?.body.metadata,
+  };
 }

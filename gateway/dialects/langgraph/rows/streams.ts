@@ -14,7 +14,7 @@ import { inModes } from './mode-frames.ts';
 import { acceptNow, acceptOrdered, orderRun, placeOf, startsLater } from './ordered-run.ts';
 import { endOnDisconnect, laterRun, whenBegun } from './later-runs.ts';
 import { row } from './row.ts';
-import { assistantIdOfRun, requestsOf } from './run-request.ts';
+import { aboutRun, requestsOf } from './run-request.ts';
 import { accessOfThread, runOf } from './runs.ts';
 
 const stream = { resource: 'graph', action: 'stream' } as const;
@@ -53,17 +53,23 @@ async function createAndStream(
   const { owner, input: body, call } = request;
   const modes = readModes(body.stream_mode, ['body', 'stream_mode']);
   const ordered = await orderRun(request, { body, ...(threadId !== undefined && { threadId }) }, services);
-  const { agent, assistantId } = ordered;
-  const extras = inModes({ owner, agent, assistantId, modes, ids }, services);
   if (startsLater(body)) {
     const { runId, threadId: thread } = await acceptOrdered(request, ordered, services);
     request.addReplyHeaders(resumable(thread, runId, modes));
     const named = { ...request, params: { thread_id: thread, run_id: runId } };
     if (body.on_disconnect === 'cancel') endOnDisconnect(named, services);
     await request.markAccepted();
-    const streamOf = (): RunStream => ({ follow: { owner, runId, after: 0 }, call: call(streamMs), extras });
+    const streamOf = async (begun: Run): Promise<RunStream> => {
+      const about = await aboutRun(request, begun, services);
+      const extras = inModes({ owner, agent: begun.agent, about, modes, ids }, services);
+      return { follow: { owner, runId, after: 0 }, call: call(streamMs), extras };
+    };
     return { runs: streamWhenBegun(named, streamOf, services), ends: true };
   }
+  const { agent, assistantId, terms } = ordered;
+  // As the record has it: all streams of a run are alike.
+  const { metadata } = fromKeptRequest(terms.keptRequest)?.body ?? {};
+  const extras = inModes({ owner, agent, about: { assistantId, metadata }, modes, ids }, services);
   const { runId, threadId: thread, justStarted } = await acceptNow(request, ordered, services);
   stopOnDisconnect({ ...request, input: ordered.order }, runId, services);
   request.addReplyHeaders(resumable(thread, runId, modes));
@@ -129,8 +135,8 @@ const joinStream = row({
     if (cancels === '1' || cancels === 'true') endOnDisconnect(request, services);
     request.addReplyHeaders(resumable(threadId, runId, modes));
     const streamOf = async (begun: Run): Promise<RunStream> => {
-      const assistantId = await assistantIdOfRun(request, begun, services);
-      const extras = inModes({ owner, agent: begun.agent, assistantId, modes, ids, place }, services);
+      const about = await aboutRun(request, begun, services);
+      const extras = inModes({ owner, agent: begun.agent, about, modes, ids, place }, services);
       return { follow: { owner, runId, after: place.after }, call: call(streamMs), extras };
     };
     return run ? streamOf(run) : { runs: streamWhenBegun(request, streamOf, services), ends: true };

@@ -16,7 +16,7 @@ import { inModes } from './mode-frames.ts';
 import { refuseOtherAgent } from './other-agent.ts';
 import { row } from './row.ts';
 import { runRecord } from './run-record.ts';
-import { assistantIdOfRun } from './run-request.ts';
+import { aboutRun } from './run-request.ts';
 import { streamMs } from './streams.ts';
 import { noThread } from './threads.ts';
 
@@ -79,7 +79,7 @@ const joinThread = row({
         const { runId, ordinal, agent } = run;
         return inModes(
           {
-            ...{ owner, agent, assistantId: await assistantIdOfRun(request, run, services), modes },
+            ...{ owner, agent, about: await aboutRun(request, run, services), modes },
             ids: { name: `thread ${String(ordinal)}`, idOf: ({ seq }) => `${String(ordinal)}-${String(seq)}` },
             place: placeOf(cursor, ordinal),
             more: (event) => doneFrame(runId, event),
