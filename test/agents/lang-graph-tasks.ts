@@ -126,3 +126,11 @@ export const showing = fromLangGraph(
     .addEdge(START, 'show')
     .compile(),
 );
+
+/** Asks two questions, one after the other. */
+export const asking = fromLangGraph(
+  new StateGraph(State)
+    .addNode('ask', () => ({ notes: [interrupt<string, string>('one?'), interrupt<string, string>('two?')] }))
+    .addEdge(START, 'ask')
+    .compile(),
+);

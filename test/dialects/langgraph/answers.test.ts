@@ -2,8 +2,8 @@ import test from 'ava';
 import { agentAt } from '../../servers/standalone.ts';
 import { graphId, refused, serveLangGraph } from './service.ts';
 
-const narrow = agentAt('lang-graph-tasks').replace(/:graph$/, ':narrow');
-const service = serveLangGraph(test, {}, { narrow });
+const at = (name: string): string => agentAt('lang-graph-tasks').replace(/:graph$/, `:${name}`);
+const service = serveLangGraph(test, {}, { narrow: at('narrow'), asking: at('asking') });
 
 /** The graphs, with what makes each ask. */
 const graphs = [
@@ -48,4 +48,19 @@ test('an answer that is an object, and names no question, is what the node gets'
   const answer = { ok: true, [`${'0'.repeat(31)}g`]: 1 };
   await runs.wait(id, 'narrow', { command: { resume: answer } });
   t.deepEqual(((await threads.getState(id)).values as Record<string, unknown>)['secret'], answer);
+});
+
+test('an answer that is sent several times at once answers one question, and not the next', async (t) => {
+  const { threads, runs } = service.client();
+  const { thread_id: id } = await threads.create();
+  await runs.wait(id, 'asking', { input: {} });
+  const first = await questionOf(id);
+  const replies = (await Promise.all([1, 2, 3].map(() => respond(id, first, 'uno')))) as { readonly type: string }[];
+  t.true(replies.some(({ type }) => type === 'success'));
+  for (const { run_id: run } of await runs.list(id)) await runs.join(id, run);
+  const second = await questionOf(id);
+  t.not(second, first);
+  t.not(second, '');
+  await runs.wait(id, 'asking', { command: { resume: { [second]: 'due' } } });
+  t.deepEqual(((await threads.getState(id)).values as Record<string, unknown>)['notes'], ['uno', 'due']);
 });
