@@ -42,7 +42,7 @@ interface Ending extends Outcome {
 
 /** Puts what happens in a run into frames of its own kind. */
 interface FrameMaker<F> {
-  /** Whether it reads what steps have changed, and what the run asks at its end. Without, `ended` is not called. */
+  /** Whether it reads what steps have changed, and what the run asks at its end. Without, `started` and `ended` are not called. */
   readonly needsSteps: boolean;
   /** Whether it reads the values of the state. */
   readonly needsValues: boolean;
@@ -142,6 +142,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): ToFr
     switch (status) {
       case 'started':
         underWay = step;
+        if (!maker.needsSteps) return [];
         open.add(node);
         nodes.push(node);
         return tasksOfNodes([node], tasks)
@@ -152,6 +153,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): ToFr
       case 'subgraph':
         return inner ? maker.inner(event, inner) : [];
       case 'completed':
+        if (!maker.needsSteps) return [];
         open.delete(node);
         ended ??= event.tasks === undefined ? undefined : (JSON.parse(event.tasks) as StepTasks);
         if (open.size > 0) return [];
