@@ -102,3 +102,15 @@ test('the metadata of a run stand in those of its frames, in every stream of it,
     t.deepEqual(again, frames);
   }
 });
+
+test('metadata of more than 4 KiB stand in no frame, which would repeat them with each chunk', async (t) => {
+  const { runs, threads } = service.client();
+  const { thread_id: id } = await threads.create();
+  const request = { input: { messages: [{ role: 'user', content: 'hello' }] }, metadata: { long: 'x'.repeat(5000) } };
+  const shown: object[] = [];
+  for await (const { event, data } of runs.stream(id, graphId, { ...request, streamMode: 'messages-tuple' } as never))
+    if (event === 'messages') shown.push((data as readonly [unknown, object])[1]);
+  t.true(shown.length > 0);
+  for (const one of shown) t.false('long' in one);
+  t.like((await runs.list(id))[0], { metadata: request.metadata });
+});

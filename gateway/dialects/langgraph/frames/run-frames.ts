@@ -17,6 +17,12 @@ interface RunFramesOptions {
   readonly record: RunRecord;
 }
 
+/** Metadata of a request that are larger, in bytes of JSON, stand in no frame: each chunk of a model's message would repeat them. */
+const mostRepeated = 4 * 1024;
+
+const repeated = (metadata: Readonly<Record<string, unknown>> = {}): object =>
+  Buffer.byteLength(JSON.stringify(metadata)) > mostRepeated ? {} : metadata;
+
 /** Makes the frames of a run in the modes that a stream asks for. */
 export function createRunFrames({
   modes,
@@ -27,7 +33,7 @@ export function createRunFrames({
 }: RunFramesOptions) {
   const { runId, threadId } = scope;
   const own = { created_by: 'system', graph_id: graphId, assistant_id: assistantId, run_attempt: 1 };
-  const metadata = { ...given, ...own, thread_id: threadId, run_id: runId };
+  const metadata = { ...repeated(given), ...own, thread_id: threadId, run_id: runId };
   const taskId = (step: number, node: string, index?: number): string => taskIdOf({ of: runId, at: step }, node, index);
   const ofNode = createMetadata(metadata, taskId);
   const inner = createInnerFrames({ modes, taskId, metadata });
